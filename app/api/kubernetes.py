@@ -1,0 +1,102 @@
+"""The small Kubernetes types that our kinds embed, as far as Hangar reads or passes them on."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from app.api.base import KubeModel
+
+# A Kubernetes quantity: "16Gi", "500m", 4. The API server takes numbers too, and so do we.
+_NUMBER = r"(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
+QUANTITY_PATTERN = rf"^(\+|-)?{_NUMBER}(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?{_NUMBER}))?$"
+Quantity = Annotated[
+    int | Annotated[str, Field(max_length=64, pattern=QUANTITY_PATTERN)],
+    Field(json_schema_extra={"x-kubernetes-int-or-string": True}),
+]
+# A whole object of Kubernetes' own that is passed on as it is; the API server checks it on the Pod.
+Opaque = Annotated[dict[str, Any], Field(json_schema_extra={"x-kubernetes-preserve-unknown-fields": True})]
+
+Protocol = Literal["TCP", "UDP", "SCTP"]
+PullPolicy = Literal["Always", "IfNotPresent", "Never"]
+Name = Annotated[str, Field(min_length=1, max_length=253)]
+LabelValue = Annotated[str, Field(max_length=63)]
+
+
+class LocalObjectReference(KubeModel):
+    """An object of the same namespace, by name."""
+
+    name: Name = Field(description="Name of the object.")
+
+
+class EnvVar(KubeModel):
+    """An environment variable with a literal value."""
+
+    name: str = Field(min_length=1, max_length=256, description="Name of the variable.")
+    value: str = Field(default="", max_length=32768, description="Its value. Defaults to the empty string.")
+
+
+class Port(KubeModel):
+    """A port that the engine's container opens. It has no name of its own."""
+
+    port: int = Field(ge=1, le=65535, description="Port number.")
+    protocol: Protocol = Field(
+        default="TCP",
+        description="TCP, UDP or SCTP. Defaults to TCP. A first port that is not TCP carries no health gates.",
+    )
+
+
+class Toleration(KubeModel):
+    """A Kubernetes toleration."""
+
+    key: str | None = Field(default=None, max_length=317, description="Taint key; absent matches all keys.")
+    operator: Literal["Exists", "Equal", "Lt", "Gt"] | None = Field(
+        default=None, description="How the value is compared. Kubernetes' default is Equal."
+    )
+    value: str | None = Field(default=None, max_length=253, description="Taint value.")
+    effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = Field(
+        default=None, description="Taint effect; absent matches all effects."
+    )
+    toleration_seconds: int | None = Field(
+        default=None, description="Seconds for which a NoExecute taint is tolerated; absent is for ever."
+    )
+
+
+class ConfigMapSource(KubeModel):
+    """A ConfigMap as files."""
+
+    name: Name = Field(description="Name of the ConfigMap.")
+    optional: bool | None = Field(default=None, description="Whether it may be missing. Defaults to false.")
+
+
+class SecretSource(KubeModel):
+    """A Secret as files."""
+
+    secret_name: Name = Field(description="Name of the Secret.")
+    optional: bool | None = Field(default=None, description="Whether it may be missing. Defaults to false.")
+
+
+class HostPathSource(KubeModel):
+    """A path of the node. Needs the service setting HANGAR_ALLOW_HOST_PATH."""
+
+    path: str = Field(min_length=1, max_length=1024, description="Absolute path on the node.")
+    type: str | None = Field(default=None, max_length=32, description="What must be there, for example Directory.")
+
+
+class ClaimSource(KubeModel):
+    """A PersistentVolumeClaim of the same namespace."""
+
+    claim_name: Name = Field(description="Name of the claim.")
+    read_only: bool | None = Field(default=None, description="Whether it is mounted read-only. Defaults to false.")
+
+
+class ResourceRequirements(KubeModel):
+    """Plain Kubernetes requests and limits of the engine's container."""
+
+    requests: dict[str, Quantity] = Field(
+        default_factory=dict,
+        max_length=32,
+        description="What the scheduler reserves per Pod, by resource name.",
+    )
+    limits: dict[str, Quantity] = Field(
+        default_factory=dict, max_length=32, description="What a Pod may use at most, by resource name."
+    )

@@ -1,0 +1,158 @@
+"""One role of a ModelDeployment: what its replicas run, on what, and how many there are."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from app.api.base import KubeModel, extras, listed
+from app.api.kubernetes import (
+    ClaimSource,
+    ConfigMapSource,
+    EnvVar,
+    HostPathSource,
+    LabelValue,
+    LocalObjectReference,
+    Name,
+    Opaque,
+    Port,
+    PullPolicy,
+    Quantity,
+    ResourceRequirements,
+    SecretSource,
+    Toleration,
+)
+
+RoleKind = Literal["Server", "Prefill", "Decode"]
+Argument = Annotated[str, Field(max_length=32768)]
+
+
+class Parallelism(KubeModel):
+    """Degrees of parallelism, rendered to the engine's own flags. A degree that is absent renders no flag."""
+
+    tensor: int | None = Field(default=None, ge=1, le=4096, description="Tensor parallel degree. Editable.")
+    pipeline: int | None = Field(default=None, ge=1, le=4096, description="Pipeline parallel degree. Editable.")
+    expert: int | None = Field(
+        default=None,
+        ge=1,
+        le=4096,
+        description="Expert parallel degree. vLLM only knows on and off: above 1 turns it on. Editable.",
+    )
+    data: int | None = Field(default=None, ge=1, le=4096, description="Data parallel degree. Editable.")
+
+
+class Volume(KubeModel):
+    """A volume mounted into the engine's container; exactly one source."""
+
+    mount_path: str = Field(
+        max_length=1024,
+        pattern=r"^(/[^/]+)+$",
+        description="Absolute path in the container. Unique in the role.",
+    )
+    read_only: bool = Field(default=False, description="Whether it is mounted read-only. Defaults to false.")
+    sub_path: str | None = Field(
+        default=None,
+        max_length=1024,
+        pattern=r"^[^/].*$",
+        description="Path inside the volume; no `..` segment.",
+    )
+    config_map: ConfigMapSource | None = Field(default=None, description="A ConfigMap as files.")
+    secret: SecretSource | None = Field(default=None, description="A Secret as files.")
+    persistent_volume_claim: ClaimSource | None = Field(default=None, description="A claim of the same namespace.")
+    host_path: HostPathSource | None = Field(
+        default=None,
+        description="A path of the node; only where the service allows it (HANGAR_ALLOW_HOST_PATH).",
+    )
+
+
+class Role(KubeModel):
+    """A set of equal replicas. The set of roles is frozen; `replicas` is what scales."""
+
+    name: str = Field(
+        min_length=1,
+        max_length=22,
+        pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
+        description="Name of the role; names its Service `<deployment>-<role>`. Frozen.",
+    )
+    kind: RoleKind = Field(
+        default="Server",
+        description="Server answers requests whole; Prefill and Decode are the two halves. Default Server. Frozen.",
+    )
+    replicas: int = Field(
+        default=1,
+        ge=0,
+        le=1000,
+        description="Replicas wanted. Defaults to 1; 0 keeps the role without Pods. Editable.",
+    )
+    size: int = Field(default=1, ge=1, le=64, description="Pods per replica. Defaults to 1. Frozen.")
+    parallelism: Parallelism | None = Field(
+        default=None, description="Degrees of parallelism; stated here or as flags, not both. Editable."
+    )
+    instance_type: Name | None = Field(
+        default=None, description="InstanceType that gives resources, placement and images. Frozen."
+    )
+    resources: ResourceRequirements | None = Field(
+        default=None, description="Requests and limits per Pod; overrides what the type computes. Frozen."
+    )
+    accelerator: int | None = Field(
+        default=None,
+        ge=0,
+        le=64,
+        description="Cards per Pod. Defaults to 1 on a type that has an accelerator. Frozen.",
+    )
+    image: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=512,
+        description="Engine image, taken as it is. Editable; rolls the role.",
+    )
+    image_pull_policy: PullPolicy | None = Field(default=None, description="When the image is pulled. Editable.")
+    image_pull_secrets: list[LocalObjectReference] = listed(
+        description="Secrets with which the image is pulled. Editable.", maximum=32
+    )
+    privileged: bool = Field(
+        default=False,
+        description="Runs the engine privileged; only where the service allows it (HANGAR_ALLOW_PRIVILEGED). Editable.",
+    )
+    ports: list[Port] = listed(
+        description="Ports of the engine's container; the first is the serving port. Defaults to 8000/TCP. Editable.",
+        maximum=16,
+        keys=("port", "protocol"),
+    )
+    additional_volumes: list[Volume] = listed(
+        description="Volumes mounted into the engine's container. Editable.", maximum=32
+    )
+    shm_size: Quantity | None = Field(
+        default=None, description="Size of the memory volume at /dev/shm. Defaults to 16Gi. Editable."
+    )
+    command: list[Argument] | None = Field(
+        default=None,
+        min_length=1,
+        max_length=256,
+        description="The whole command line, in place of the one that Hangar renders; extraArgs then must be empty and "
+        "the role carries no health gates (`unmanaged`). Frozen.",
+        json_schema_extra=extras(atomic=True),
+    )
+    extra_args: list[Argument] = listed(
+        description="Arguments appended to the engine's command line. Editable; rolls the role.", maximum=256
+    )
+    env: list[EnvVar] = listed(
+        description="Environment of the engine's container, literal values. Editable.",
+        maximum=128,
+        keys=("name",),
+    )
+    termination_grace_period_seconds: int | None = Field(
+        default=None,
+        ge=15,
+        le=3600,
+        description="Seconds a replica may drain before it is killed. Defaults to 30. Editable.",
+    )
+    node_selector: dict[str, LabelValue] = Field(
+        default_factory=dict,
+        max_length=32,
+        description="Labels a node must have; added to the type's. Editable.",
+    )
+    tolerations: list[Toleration] = listed(
+        description="Taints that are tolerated; added to the type's. Editable.", maximum=32
+    )
+    affinity: Opaque | None = Field(default=None, description="Kubernetes affinity, passed on as it is. Editable.")
+    priority_class_name: Name | None = Field(default=None, description="PriorityClass of the Pods. Editable.")

@@ -1,0 +1,53 @@
+"""Names and labels of what Hangar makes. One function makes seat names, so that no two seats share one.
+
+A seat is a role's place for one replica: `<deployment>-<role>`, cut to 45 characters, then six characters of the
+SHA-256 of deployment and role (so that cutting, or `a` + `b-c` beside `a-b` + `c`, never makes two alike), then the
+ordinal. Members of a replica of several Pods add their index. The longest is 59 characters; with Kueue's group
+prefix `mdep-` a seat stays below the 63 of a label value.
+"""
+
+import hashlib
+
+GROUP = "hangar.dev"
+VERSION = "v1alpha1"
+API_VERSION = f"{GROUP}/{VERSION}"
+
+DEPLOYMENT = f"{GROUP}/deployment"
+ROLE = f"{GROUP}/role"
+ROLE_KIND = f"{GROUP}/role-kind"
+REPLICA = f"{GROUP}/replica"
+MEMBER = f"{GROUP}/member"
+POD_HASH = f"{GROUP}/pod-hash"
+
+APP_NAME = "app.kubernetes.io/name"
+APP_COMPONENT = "app.kubernetes.io/component"
+APP_MANAGED_BY = "app.kubernetes.io/managed-by"
+
+_CUT = 45
+
+
+def seat_prefix(deployment: str, role: str) -> str:
+    """What all seats of a role begin with: the cut name and the hash, without a trailing dash."""
+    digest = hashlib.sha256(f"{deployment}/{role}".encode()).hexdigest()[:6]
+    return f"{f'{deployment}-{role}'[:_CUT].rstrip('-')}-{digest}"
+
+
+def seat(deployment: str, role: str, ordinal: int) -> str:
+    """The name of one replica's seat; the Pod's own name where a replica is one Pod."""
+    return f"{seat_prefix(deployment, role)}-{ordinal}"
+
+
+def pod(deployment: str, role: str, ordinal: int, member: int, size: int) -> str:
+    """The name of one Pod: its seat, and its member index where a replica has several Pods."""
+    name = seat(deployment, role, ordinal)
+    return name if size == 1 else f"{name}-{member}"
+
+
+def role_service(deployment: str, role: str) -> str:
+    """The Service of one role. Never cut: the kinds' bounds (40 and 22) keep it within 63."""
+    return f"{deployment}-{role}"
+
+
+def headless_service(deployment: str, role: str) -> str:
+    """The headless Service under which the members of a role's replicas find each other."""
+    return f"{seat_prefix(deployment, role)}-pods"
