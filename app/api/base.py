@@ -5,18 +5,17 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-JSON = dict[str, Any]
+from app.api.rules import JSON
+
+GROUP = "hangar.dev"
+VERSION = "v1alpha1"
+API_VERSION = f"{GROUP}/{VERSION}"
 
 
 class KubeModel(BaseModel):
     """A closed, frozen, strictly typed part of a kind. Field names are snake case here and camel case on the wire."""
 
     model_config = ConfigDict(alias_generator=to_camel, extra="forbid", frozen=True, strict=True)
-
-
-def rule(expression: str, message: str) -> JSON:
-    """One CEL rule with the sentence that its refusal shows; the sentence says what to do."""
-    return {"rule": expression, "message": message}
 
 
 def extras(*rules: JSON, map_keys: tuple[str, ...] = (), atomic: bool = False) -> JSON:

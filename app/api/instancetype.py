@@ -1,9 +1,10 @@
 """InstanceType: a named shape of node that roles ask for. Its spec is frozen: a change is a new type."""
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
-from app.api.base import KubeModel, listed
+from app.api.base import KubeModel, extras, listed
 from app.api.kubernetes import LabelValue, Name, Quantity, Toleration
+from app.api.rules import unchanged
 
 
 class Accelerator(KubeModel):
@@ -35,7 +36,11 @@ class Images(KubeModel):
 
 
 class InstanceTypeSpec(KubeModel):
-    """The shape."""
+    """The shape of node that roles ask for. Frozen whole: a change is a new type."""
+
+    model_config = ConfigDict(
+        json_schema_extra=extras(unchanged("spec", "create another InstanceType, and name it in new deployments"))
+    )
 
     accelerator: Accelerator | None = Field(default=None, description="The card; absent on a type without any.")
     per_accelerator: PerAccelerator | None = Field(

@@ -4,13 +4,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from app.api.base import KubeModel
+from app.api.base import KubeModel, extras
+from app.api.rules import no_backsteps
 
-# A Kubernetes quantity: "16Gi", "500m", 4. The API server takes numbers too, and so do we.
+# A Kubernetes quantity of something a Pod has: "16Gi", "500m", 4, never negative. The API server takes numbers too.
 _NUMBER = r"(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
-QUANTITY_PATTERN = rf"^(\+|-)?{_NUMBER}(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?{_NUMBER}))?$"
+QUANTITY_PATTERN = rf"^\+?{_NUMBER}(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?{_NUMBER}))?$"
 Quantity = Annotated[
-    int | Annotated[str, Field(max_length=64, pattern=QUANTITY_PATTERN)],
+    Annotated[int, Field(ge=0)] | Annotated[str, Field(max_length=64, pattern=QUANTITY_PATTERN)],
     Field(json_schema_extra={"x-kubernetes-int-or-string": True}),
 ]
 # A whole object of Kubernetes' own that is passed on as it is; the API server checks it on the Pod.
@@ -31,7 +32,9 @@ class LocalObjectReference(KubeModel):
 class EnvVar(KubeModel):
     """An environment variable with a literal value."""
 
-    name: str = Field(min_length=1, max_length=256, description="Name of the variable.")
+    name: str = Field(
+        min_length=1, max_length=256, pattern=r"^[-._a-zA-Z][-._a-zA-Z0-9]*$", description="Name of the variable."
+    )
     value: str = Field(default="", max_length=32768, description="Its value. Defaults to the empty string.")
 
 
@@ -78,7 +81,12 @@ class SecretSource(KubeModel):
 class HostPathSource(KubeModel):
     """A path of the node. Needs the service setting HANGAR_ALLOW_HOST_PATH."""
 
-    path: str = Field(min_length=1, max_length=1024, description="Absolute path on the node.")
+    path: str = Field(
+        max_length=1024,
+        pattern=r"^/",
+        description="Absolute path on the node; no `..` segment.",
+        json_schema_extra=extras(no_backsteps("path")),
+    )
     type: str | None = Field(default=None, max_length=32, description="What must be there, for example Directory.")
 
 

@@ -2,12 +2,35 @@
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
-from app.api.base import KubeModel, listed
+from app.api.base import KubeModel, extras
 from app.api.role import Role
+from app.api.rules import owned_arguments, owned_environment, rule, unchanged
 
 EngineName = Literal["vLLM", "SGLang"]
+MAX_PODS = 1000
+
+_ROLE_SET_RULES = (
+    rule(
+        "self.size() == oldSelf.size() && self.all(r, oldSelf.exists(old, old.name == r.name))",
+        "the set of roles is frozen: no role may be added, removed or renamed; make another ModelDeployment, "
+        "or set replicas to 0",
+    ),
+    rule(
+        "!self.exists(r, r.kind == 'Server') || self.all(r, r.kind == 'Server')",
+        "a Server role answers requests whole, and so may not stand beside Prefill or Decode: use one or the other",
+    ),
+    rule(
+        "self.filter(r, r.kind == 'Prefill').size() <= 1 && self.filter(r, r.kind == 'Decode').size() <= 1",
+        "at most one Prefill and one Decode role: raise replicas of the one instead",
+    ),
+    rule(
+        f"self.map(r, r.replicas * r.size).sum() <= {MAX_PODS}",
+        f"more than {MAX_PODS} Pods (replicas times size, over all roles): lower replicas, or spread the load over "
+        "several ModelDeployments",
+    ),
+)
 
 
 class Model(KubeModel):
@@ -19,13 +42,16 @@ class Model(KubeModel):
 class Engine(KubeModel):
     """The program that serves the model."""
 
-    name: EngineName = Field(description="vLLM or SGLang. Frozen.")
+    name: EngineName = Field(
+        description="vLLM or SGLang. Frozen.",
+        json_schema_extra=extras(unchanged("engine.name", "make another ModelDeployment for another engine")),
+    )
     version: str | None = Field(
         default=None,
         min_length=1,
         max_length=64,
-        description="Engine version, put into the image template. Required unless every role states an image. Editable; "
-        "rolls every role without an image of its own.",
+        description="Engine version, put into the image template. Required unless every role states an image. "
+        "Editable; rolls every role without an image of its own.",
     )
 
 
@@ -60,12 +86,32 @@ class Rollout(KubeModel):
 class ModelDeploymentSpec(KubeModel):
     """What a model owner declares."""
 
+    model_config = ConfigDict(
+        json_schema_extra=extras(
+            rule(
+                "has(self.engine.version) || self.roles.all(r, has(r.image))",
+                "engine.version is missing: state it, or state an image on every role",
+                path=".engine",
+            ),
+            *owned_arguments(),
+            *owned_environment(),
+        )
+    )
+
     enabled: bool = Field(
         default=True,
         description="Whether Hangar reconciles. False leaves everything as it is and keeps reporting. Editable.",
     )
-    model: Model = Field(description="What is served. Frozen.")
+    model: Model = Field(
+        description="What is served. Frozen.",
+        json_schema_extra=extras(unchanged("model", "make another ModelDeployment for another model")),
+    )
     engine: Engine = Field(description="The program that serves it.")
     serving: Serving | None = Field(default=None, description="Typed settings of the engine. Editable.")
     rollout: Rollout = Field(default_factory=Rollout, description="How edits roll out. Editable.")
-    roles: list[Role] = listed(description="One to ten roles; their set is frozen.", maximum=10, keys=("name",))
+    roles: list[Role] = Field(
+        min_length=1,
+        max_length=10,
+        description="One to ten roles, either Servers or at most one Prefill and one Decode. Their set is frozen.",
+        json_schema_extra=extras(*_ROLE_SET_RULES, map_keys=("name",)),
+    )

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from app.api.base import KubeModel, extras, listed
 from app.api.kubernetes import (
@@ -21,9 +21,11 @@ from app.api.kubernetes import (
     SecretSource,
     Toleration,
 )
+from app.api.rules import frozen, no_backsteps, rank_environment, rule, unchanged
 
 RoleKind = Literal["Server", "Prefill", "Decode"]
 Argument = Annotated[str, Field(max_length=32768)]
+_ANOTHER = "make another ModelDeployment, and delete this one once the other serves"
 
 
 class Parallelism(KubeModel):
@@ -43,10 +45,21 @@ class Parallelism(KubeModel):
 class Volume(KubeModel):
     """A volume mounted into the engine's container; exactly one source."""
 
+    model_config = ConfigDict(
+        json_schema_extra=extras(
+            rule(
+                "[has(self.configMap), has(self.secret), has(self.persistentVolumeClaim), has(self.hostPath)]"
+                ".filter(stated, stated).size() == 1",
+                "a volume needs exactly one source: state one of configMap, secret, persistentVolumeClaim, hostPath",
+            )
+        )
+    )
+
     mount_path: str = Field(
         max_length=1024,
-        pattern=r"^(/[^/]+)+$",
-        description="Absolute path in the container. Unique in the role.",
+        pattern=r"^(/[^/:]+)+$",
+        description="Absolute path in the container, without a colon. Unique in the role.",
+        json_schema_extra=extras(no_backsteps("mountPath")),
     )
     read_only: bool = Field(default=False, description="Whether it is mounted read-only. Defaults to false.")
     sub_path: str | None = Field(
@@ -54,6 +67,7 @@ class Volume(KubeModel):
         max_length=1024,
         pattern=r"^[^/].*$",
         description="Path inside the volume; no `..` segment.",
+        json_schema_extra=extras(no_backsteps("subPath")),
     )
     config_map: ConfigMapSource | None = Field(default=None, description="A ConfigMap as files.")
     secret: SecretSource | None = Field(default=None, description="A Secret as files.")
@@ -67,15 +81,36 @@ class Volume(KubeModel):
 class Role(KubeModel):
     """A set of equal replicas. The set of roles is frozen; `replicas` is what scales."""
 
+    model_config = ConfigDict(
+        json_schema_extra=extras(
+            frozen("instanceType", _ANOTHER),
+            frozen("resources", _ANOTHER),
+            frozen("accelerator", _ANOTHER),
+            frozen("command", _ANOTHER),
+            rule(
+                "!has(self.command) || !has(self.extraArgs) || self.extraArgs.size() == 0",
+                "extraArgs beside command would be ignored: append them to command",
+                path=".extraArgs",
+            ),
+        )
+    )
+
     name: str = Field(
         min_length=1,
         max_length=22,
         pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
         description="Name of the role; names its Service `<deployment>-<role>`. Frozen.",
+        json_schema_extra=extras(
+            rule(
+                "self != 'router' && !self.endsWith('-pods')",
+                "a role may not be called router or end in -pods, as Hangar has Services of those names: rename it",
+            )
+        ),
     )
     kind: RoleKind = Field(
         default="Server",
         description="Server answers requests whole; Prefill and Decode are the two halves. Default Server. Frozen.",
+        json_schema_extra=extras(unchanged("kind", _ANOTHER)),
     )
     replicas: int = Field(
         default=1,
@@ -83,7 +118,13 @@ class Role(KubeModel):
         le=1000,
         description="Replicas wanted. Defaults to 1; 0 keeps the role without Pods. Editable.",
     )
-    size: int = Field(default=1, ge=1, le=64, description="Pods per replica. Defaults to 1. Frozen.")
+    size: int = Field(
+        default=1,
+        ge=1,
+        le=64,
+        description="Pods per replica. Defaults to 1. Frozen.",
+        json_schema_extra=extras(unchanged("size", f"scale with replicas, or {_ANOTHER}")),
+    )
     parallelism: Parallelism | None = Field(
         default=None, description="Degrees of parallelism; stated here or as flags, not both. Editable."
     )
@@ -119,10 +160,22 @@ class Role(KubeModel):
         keys=("port", "protocol"),
     )
     additional_volumes: list[Volume] = listed(
-        description="Volumes mounted into the engine's container. Editable.", maximum=32
+        rule(
+            "self.all(v, self.exists_one(other, other.mountPath == v.mountPath))",
+            "two volumes have the same mountPath: mount each at a path of its own",
+        ),
+        description="Volumes mounted into the engine's container. Editable.",
+        maximum=32,
     )
     shm_size: Quantity | None = Field(
-        default=None, description="Size of the memory volume at /dev/shm. Defaults to 16Gi. Editable."
+        default=None,
+        description="Size of the memory volume at /dev/shm, above 0. Defaults to 16Gi. Editable.",
+        json_schema_extra=extras(
+            rule(
+                "quantity(string(self)).isGreaterThan(quantity('0'))",
+                "shmSize must be above 0: state a size, or leave the field out for 16Gi",
+            )
+        ),
     )
     command: list[Argument] | None = Field(
         default=None,
@@ -136,6 +189,7 @@ class Role(KubeModel):
         description="Arguments appended to the engine's command line. Editable; rolls the role.", maximum=256
     )
     env: list[EnvVar] = listed(
+        rank_environment(),
         description="Environment of the engine's container, literal values. Editable.",
         maximum=128,
         keys=("name",),
