@@ -8,9 +8,9 @@ prefix `mdep-` a seat stays below the 63 of a label value.
 
 import hashlib
 
-GROUP = "hangar.dev"
-VERSION = "v1alpha1"
-API_VERSION = f"{GROUP}/{VERSION}"
+from app.api.base import API_VERSION as API_VERSION
+from app.api.base import GROUP as GROUP
+from app.api.base import VERSION as VERSION
 
 DEPLOYMENT = f"{GROUP}/deployment"
 ROLE = f"{GROUP}/role"
