@@ -172,7 +172,7 @@ class Role(KubeModel):
         description="Size of the memory volume at /dev/shm, above 0. Defaults to 16Gi. Editable.",
         json_schema_extra=extras(
             rule(
-                "quantity(string(self)).isGreaterThan(quantity('0'))",
+                "!isQuantity(string(self)) || quantity(string(self)).isGreaterThan(quantity('0'))",
                 "shmSize must be above 0: state a size, or leave the field out for 16Gi",
             )
         ),

@@ -1,0 +1,97 @@
+"""Files that the API server must refuse, each with its message, and files that it must accept.
+
+A file of `tests/invalid/` begins with `# message:`, a piece of what the refusal says, and `# by:`: `schema`
+(structural), `cel` (a rule), or `cel-update` (a rule that compares: the first document is stored, the second refused).
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from pydantic import ValidationError
+
+from app.api.crd import object_schema
+from app.api.kinds import KINDS
+from tests.support.apiserver import refusals
+
+ROOT = Path(__file__).parents[2]
+JSON = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Invalid:
+    """One file of `tests/invalid/`."""
+
+    path: Path
+    message: str
+    by: str
+    documents: tuple[JSON, ...]
+
+    @classmethod
+    def read(cls, path: Path) -> "Invalid":
+        text = path.read_text()
+        head = re.match(r"# message: (.+)\n# by: (schema|cel|cel-update)\n", text)
+        assert head, f"{path.name} must begin with `# message:` and `# by: schema|cel|cel-update`"
+        return cls(path, head[1], head[2], tuple(yaml.safe_load_all(text)))
+
+    @property
+    def is_in_the_models(self) -> bool:
+        """Whether the hook refuses it too: it reads the spec alone, and leaves duplicates in lists to Kubernetes."""
+        return self.by == "schema" and self.message.startswith("spec.") and "Duplicate value" not in self.message
+
+
+INVALID = [Invalid.read(path) for path in sorted((ROOT / "tests" / "invalid").glob("*.yaml"))]
+EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
+
+
+def _by(*kinds: str) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("case", [pytest.param(c, id=c.path.stem) for c in INVALID if c.by in kinds])
+
+
+def _rules(schema: JSON) -> list[JSON]:
+    inner = [*schema.get("properties", {}).values()]
+    inner += [part for part in (schema.get("items"), schema.get("additionalProperties")) if part]
+    return [*schema.get("x-kubernetes-validations", ()), *(rule for part in inner for rule in _rules(part))]
+
+
+@_by("schema", "cel")
+def test_an_invalid_object_is_refused_with_its_one_sentence(case: Invalid) -> None:
+    (document,) = case.documents
+    (refusal,) = refusals(document)
+    assert case.message in refusal
+
+
+@_by("cel-update")
+def test_a_frozen_field_stays_what_it_was(case: Invalid) -> None:
+    old, new = case.documents
+    assert refusals(old) == []
+    assert refusals(new) == []
+    (refusal,) = refusals(new, old)
+    assert case.message in refusal
+
+
+@pytest.mark.parametrize("case", [pytest.param(c, id=c.path.stem) for c in INVALID if c.is_in_the_models])
+def test_the_hook_does_not_render_what_the_schema_refuses(case: Invalid) -> None:
+    (document,) = case.documents
+    model = next(kind.spec for kind in KINDS if kind.kind == document["kind"])
+    with pytest.raises(ValidationError):
+        model.model_validate(document["spec"])
+
+
+@pytest.mark.parametrize("message", sorted({rule["message"] for kind in KINDS for rule in _rules(object_schema(kind))}))
+def test_every_rule_has_a_file_that_it_refuses(message: str) -> None:
+    assert [case for case in INVALID if case.message == message and case.by != "schema"]
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_is_accepted_as_it_is(path: Path) -> None:
+    documents = list(yaml.safe_load_all(path.read_text()))
+    ours = [d for d in documents if d["apiVersion"] == "hangar.dev/v1alpha1"]
+    assert ours
+    for document in ours:
+        assert refusals(document) == []
+        model = next(kind.spec for kind in KINDS if kind.kind == document["kind"])
+        model.model_validate(document["spec"])  # closed: a misspelt field would be dropped by the API server
