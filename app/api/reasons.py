@@ -30,11 +30,6 @@ class Reason(Explained):
         "The deployment declares nothing that this condition could speak about.",
         "Nothing to do.",
     )
-    NO_REPLICAS = (
-        "NoReplicas",
-        "No replica has been created yet.",
-        "Raise `replicas` where that is not what you meant.",
-    )
     PENDING = (
         "Pending",
         "No sync has looked at this object yet.",
@@ -171,6 +166,11 @@ class AdmissionReason(Explained):
         "ImagePullFailed",
         "The engine image cannot be pulled.",
         "Check the image name, the registry and `imagePullSecrets`.",
+    )
+    CONTAINER_CONFIG_ERROR = (
+        "ContainerConfigError",
+        "The kubelet cannot make a container as it is described.",
+        "Create the Secret, ConfigMap or volume that the message names.",
     )
     CRASH_LOOPING = (
         "CrashLooping",

@@ -1,0 +1,37 @@
+"""The shape that every condition's function returns."""
+
+from dataclasses import dataclass
+
+from app.api.conditions import ConditionStatus
+from app.api.reasons import Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One verdict; times and generation are added where the status is folded."""
+
+    type: str
+    status: ConditionStatus
+    reason: Reason
+    message: str
+
+
+def not_applicable(kind: str, message: str) -> Condition:
+    """True/NotApplicable: the deployment declares nothing that the condition could speak about."""
+    return Condition(kind, "True", Reason.NOT_APPLICABLE, message)
+
+
+def replicas(count: int) -> str:
+    """`1 replica`, `2 replicas`."""
+    return f"{count} replica" if count == 1 else f"{count} replicas"
+
+
+def pods(count: int) -> str:
+    """`1 Pod`, `2 Pods`."""
+    return f"{count} Pod" if count == 1 else f"{count} Pods"
+
+
+def ordinals(found: tuple[int, ...], most: int = 8) -> str:
+    """`0, 1, 2 and 5 more`."""
+    listed = ", ".join(str(ordinal) for ordinal in found[:most])
+    return listed + (f" and {len(found) - most} more" if len(found) > most else "")

@@ -1,0 +1,19 @@
+"""Stalled (abnormal-true, present only while True): something is in the way that does not go away by itself."""
+
+from app.api.reasons import Reason
+from app.modeldeployment.conditions.base import Condition
+from app.modeldeployment.observe import Observed
+from app.modeldeployment.plan import Plan
+
+TYPE = "Stalled"
+
+
+def stalled(observed: Observed, plan: Plan) -> Condition | None:
+    """A refused render, then a Service name that is taken; None where neither is."""
+    if plan.refusal is not None and not observed.deleting:
+        return Condition(TYPE, "True", plan.refusal.reason, plan.refusal.message)
+    if plan.taken:
+        listed = ", ".join(plan.taken)
+        message = f"Service {listed} exists in {observed.namespace} and does not belong to this deployment; remove it"
+        return Condition(TYPE, "True", Reason.NAME_TAKEN, f"{message} or use a deployment of another name")
+    return None

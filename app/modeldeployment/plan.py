@@ -1,0 +1,99 @@
+"""What one pass does: arithmetic over what was observed and the hashes that were rendered. No I/O, no manifests.
+
+A hold keeps a pass from acting. Which children leave, which are rendered and which stay as they are is decided here
+for every observed child; `children` only writes it down.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+
+from app.modeldeployment.observe import SERVICE, Observed, Refusal
+from app.modeldeployment.roleplan import RolePlan, hold_role, plan_role, release_role
+from app.modeldeployment.seats import Seats, group
+
+
+class Hold(Enum):
+    """Why a pass changes nothing (FINALIZING lets all go, and REFUSED the seats beyond `replicas`)."""
+
+    FINALIZING = "the deployment is being deleted"
+    DELETING = "the deployment is being deleted, and its children are the garbage collector's"
+    UNREADABLE = "the spec does not validate"
+    OFF = "reconciling is off (spec.enabled is false)"
+    REFUSED = "the render was refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One pass. An observed child that is neither in `let_go`, `retired` nor `services` stays as it is.
+
+    `let_go` holds keys of live Pods, `retired` of Services; `services` are the names to render, `taken` those that
+    belong to somebody else; `awaited` counts objects asked for that were not observed.
+    """
+
+    hold: Hold | None
+    refusal: Refusal | None
+    roles: tuple[RolePlan, ...]
+    let_go: frozenset[str] = frozenset()
+    services: tuple[str, ...] = ()
+    retired: frozenset[str] = frozenset()
+    taken: tuple[str, ...] = ()
+    awaited: int = 0
+
+    @property
+    def desired(self) -> int:
+        """Replicas declared, all roles."""
+        return sum(role.desired for role in self.roles)
+
+    @property
+    def ready(self) -> int:
+        """Replicas that serve, all roles."""
+        return sum(role.ready for role in self.roles)
+
+
+def make_plan(
+    observed: Observed, hashes: Mapping[str, str], services: tuple[str, ...], refusal: Refusal | None, now: datetime
+) -> Plan:
+    """The plan of one pass.
+
+    `hashes` maps each role to the Pod hash it renders to, `services` names the Services it renders to; both are
+    empty where nothing was rendered, which `refusal` explains unless the deployment is off or on its way out.
+    """
+    hold = _hold(observed, refusal)
+    seats = group(observed)
+    if hold is not None or observed.spec is None:
+        return _held(hold or Hold.UNREADABLE, refusal, seats)
+    roles = tuple(plan_role(role, hashes[role.role.name], observed.spec.rollout.gate, now) for role in seats.roles)
+    leaving = [pod for role in roles for pod in role.gone] + list(seats.strays)
+    present = {key.rpartition("/")[2]: key for key in observed.children.get(SERVICE, {})}
+    wanted = tuple(name for name in services if name not in observed.foreign_services)
+    return Plan(
+        hold=None,
+        refusal=None,
+        roles=roles,
+        let_go=frozenset(pod.key for pod in leaving),
+        services=wanted,
+        retired=frozenset(key for name, key in present.items() if name not in services),
+        taken=tuple(name for name in services if name in observed.foreign_services),
+        awaited=sum(len(role.members) for role in roles) + sum(name not in present for name in wanted),
+    )
+
+
+def _hold(observed: Observed, refusal: Refusal | None) -> Hold | None:
+    if observed.finalizing:
+        return Hold.FINALIZING
+    if observed.deleting:
+        return Hold.DELETING
+    if observed.spec is None:
+        return Hold.UNREADABLE
+    if not observed.spec.enabled:
+        return Hold.OFF
+    return Hold.REFUSED if refusal else None
+
+
+def _held(hold: Hold, refusal: Refusal | None, seats: Seats) -> Plan:
+    if hold is Hold.FINALIZING:
+        return Plan(hold, refusal, tuple(release_role(role) for role in seats.roles))
+    roles = tuple(hold_role(role, sheds=hold is Hold.REFUSED) for role in seats.roles)
+    return Plan(hold, refusal, roles, let_go=frozenset(pod.key for role in roles for pod in role.gone))

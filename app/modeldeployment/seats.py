@@ -1,0 +1,127 @@
+"""Pods grouped into the replicas they make: a role's seats, and the strays that sit in none.
+
+A seat is known by its Pods' *names*, which nobody can edit; a Pod whose labels state another seat than its name, or
+none of a declared role, is a stray: a duplicate, a left-over, or one whose labels somebody changed.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from app.api.role import Role
+from app.kube import names
+from app.kube.pods import PodView, Progress
+from app.modeldeployment.observe import Observed
+
+
+@dataclass(frozen=True, slots=True)
+class Replica:
+    """One occupied seat: its live members by index, and its terminating Pods."""
+
+    role: str
+    ordinal: int
+    size: int
+    members: Mapping[int, PodView]
+    terminating: tuple[PodView, ...] = ()
+
+    @property
+    def whole(self) -> bool:
+        """Whether every member is live."""
+        return len(self.members) == self.size
+
+    @property
+    def serves(self) -> bool:
+        """Whether every member is live and ready: the specification's *ready*."""
+        return self.whole and all(pod.progress is Progress.READY for pod in self.members.values())
+
+    @property
+    def ended(self) -> bool:
+        """Whether any member has Failed (or Succeeded: an engine never ends well)."""
+        return any(pod.ended for pod in self.members.values())
+
+    @property
+    def leader(self) -> PodView | None:
+        """Member 0, where it is live."""
+        return self.members.get(0)
+
+    def differs(self, pod_hash: str) -> bool:
+        """Whether any live member was rendered otherwise."""
+        return any(pod.pod_hash != pod_hash for pod in self.members.values())
+
+
+@dataclass(frozen=True, slots=True)
+class RoleSeats:
+    """The occupied seats of one role by ordinal (declared or not), and its live strays."""
+
+    role: Role
+    replicas: Mapping[int, Replica]
+    strays: tuple[PodView, ...] = ()
+
+    @property
+    def live(self) -> list[Replica]:
+        """Replicas with at least one live member, lowest seat first."""
+        return [self.replicas[ordinal] for ordinal in sorted(self.replicas) if self.replicas[ordinal].members]
+
+
+@dataclass(frozen=True, slots=True)
+class Seats:
+    """All seats of a deployment, roles in the spec's order; `strays` are live Pods of no declared role."""
+
+    roles: tuple[RoleSeats, ...]
+    strays: tuple[PodView, ...] = ()
+
+
+@dataclass(slots=True)
+class _Gathering:
+    members: dict[int, dict[int, PodView]] = field(default_factory=dict)
+    terminating: dict[int, list[PodView]] = field(default_factory=dict)
+    strays: list[PodView] = field(default_factory=list)
+
+
+def group(observed: Observed) -> Seats:
+    """Every observed Pod in its seat, or among the strays. Without a spec there are no seats, and no strays."""
+    roles = {role.name: role for role in observed.spec.roles} if observed.spec else {}
+    gathered = {name: _Gathering() for name in roles}
+    prefixes = {name: names.seat_prefix(observed.name, name) for name in roles}
+    nowhere: list[PodView] = []
+    for pod in observed.pods:
+        role = roles.get(pod.role)
+        if role is None:
+            nowhere.append(pod)
+        else:
+            _place(gathered[role.name], role, prefixes[role.name], pod)
+    return Seats(
+        roles=tuple(_seats(role, gathered[name]) for name, role in roles.items()),
+        strays=tuple(pod for pod in nowhere if roles and not pod.terminating),
+    )
+
+
+def _place(into: _Gathering, role: Role, prefix: str, pod: PodView) -> None:
+    if pod.ordinal is None or pod.member is None or pod.name != _name(prefix, role, pod.ordinal, pod.member):
+        if not pod.terminating:
+            into.strays.append(pod)
+    elif pod.terminating:
+        into.terminating.setdefault(pod.ordinal, []).append(pod)
+    else:
+        into.members.setdefault(pod.ordinal, {})[pod.member] = pod
+
+
+def _name(prefix: str, role: Role, ordinal: int, member: int) -> str:
+    """The Pod name of a seat, or an impossible one for a member that the role does not have."""
+    if member >= role.size:
+        return ""
+    return f"{prefix}-{ordinal}" if role.size == 1 else f"{prefix}-{ordinal}-{member}"
+
+
+def _seats(role: Role, gathered: _Gathering) -> RoleSeats:
+    ordinals = gathered.members.keys() | gathered.terminating.keys()
+    replicas = {
+        ordinal: Replica(
+            role=role.name,
+            ordinal=ordinal,
+            size=role.size,
+            members=gathered.members.get(ordinal, {}),
+            terminating=tuple(gathered.terminating.get(ordinal, ())),
+        )
+        for ordinal in ordinals
+    }
+    return RoleSeats(role, replicas, tuple(gathered.strays))

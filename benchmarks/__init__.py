@@ -1,0 +1,1 @@
+"""What Hangar costs, as ratios from one run."""

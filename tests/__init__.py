@@ -1,0 +1,1 @@
+"""Hangar's tests."""

@@ -1,0 +1,100 @@
+"""Hypothesis strategies: what may be observed around one deployment, however odd."""
+
+from dataclasses import dataclass
+
+from hypothesis import strategies as st
+
+from app.kube.hook import JSON
+from tests.support.builders import DeploymentBuilder, PodBuilder, a_deployment, pod
+
+READY = ("ready", "ready-outdated")
+CONDITIONS = (
+    *READY,
+    "loading",
+    "loading-outdated",
+    "unbound",
+    "ended",
+    "terminating",
+    "absent",
+    "absent",
+    "just-born",
+)
+
+
+@dataclass(frozen=True)
+class SeatPod:
+    """One Pod of a world, as the generator meant it."""
+
+    role: str
+    ordinal: int
+    member: int
+    state: str
+
+    @property
+    def live(self) -> bool:
+        return self.state not in ("absent", "terminating")
+
+    def build(self) -> PodBuilder:
+        found = pod(self.role, self.ordinal, self.member)
+        if self.state.endswith("outdated"):
+            found = found.outdated()
+        changes = {
+            "loading": PodBuilder.loading,
+            "loading-outdated": PodBuilder.loading,
+            "unbound": PodBuilder.unbound,
+            "terminating": PodBuilder.terminating,
+        }
+        if self.state in changes:
+            return changes[self.state](found)
+        if self.state == "ended":
+            return found.ended("Evicted", "The node was low on resource: memory.")
+        return found.born(5).unbound() if self.state == "just-born" else found
+
+
+@dataclass(frozen=True)
+class World:
+    """A deployment, its roles as (name, replicas, size), its Pods, and whether strays are about."""
+
+    deployment: DeploymentBuilder
+    roles: tuple[tuple[str, int, int], ...]
+    pods: tuple[SeatPod, ...]
+    gate: str
+    strays: int
+
+    def request(self) -> JSON:
+        return self.deployment.request()
+
+    def replica(self, role: str, ordinal: int) -> list[SeatPod]:
+        """The live members of a seat."""
+        return [p for p in self.pods if p.live and (p.role, p.ordinal) == (role, ordinal)]
+
+    def serves(self, role: str, ordinal: int, size: int) -> bool:
+        members = self.replica(role, ordinal)
+        return len(members) == size and all(p.state in READY for p in members)
+
+
+@st.composite
+def worlds(draw: st.DrawFn, *, enabled: bool = True, with_types: bool = True) -> World:
+    """Any observed world of one or two roles."""
+    gate = draw(st.sampled_from(["Ready", "Ready", "Admitted"]))
+    deployment = a_deployment().with_spec(rollout={"gate": gate}, enabled=enabled)
+    roles: list[tuple[str, int, int]] = []
+    pods: list[SeatPod] = []
+    for name in draw(st.sampled_from([["server"], ["prefill", "decode"]])):
+        replicas, size = draw(st.integers(0, 4)), draw(st.sampled_from([1, 1, 2, 3]))
+        roles.append((name, replicas, size))
+        deployment = deployment.with_role(name, kind=name.capitalize(), replicas=replicas, size=size)
+        common = draw(st.sampled_from([CONDITIONS, READY, ("ready",)]))
+        for ordinal in range(replicas + draw(st.integers(0, 2))):
+            pods += [SeatPod(name, ordinal, member, draw(st.sampled_from(common))) for member in range(size)]
+    strays = draw(st.integers(0, 2))
+    found = [p.build() for p in pods if p.state != "absent"]
+    found += [pod(roles[0][0], i).named(f"stray-{i}") for i in range(strays)]
+    deployment = deployment.having(*found)
+    if draw(st.booleans()):
+        deployment = deployment.with_services()
+    if draw(st.integers(0, 4)) == 0:
+        deployment = deployment.beside("qwen")
+    if not with_types:
+        deployment = deployment.without_types()
+    return World(deployment, tuple(roles), tuple(pods), gate, strays)
