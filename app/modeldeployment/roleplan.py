@@ -25,7 +25,7 @@ ASSEMBLY_SECONDS = 60
 class RolePlan:
     """What happens to one role in this pass, in replicas.
 
-    `stays` are the live replicas of declared seats that this pass keeps, `extra` those that a hold keeps beyond them.
+    `stays` are the live replicas of declared seats that this pass keeps, `ready` of which serve, `extra` those that a hold keeps beyond them.
     `shed`, `broken` and `turnover.victim` leave; `gone` are their live Pods, with the strays. `members` are the
     (ordinal, member) pairs asked for, `created` the empty seats among them, `missing` the declared seats that stay
     empty. `outdated` counts replicas that differ from the render, `accounted` those that were compared with it or
@@ -34,6 +34,7 @@ class RolePlan:
 
     seats: RoleSeats
     stays: tuple[Replica, ...]
+    ready: int
     extra: tuple[Replica, ...] = ()
     shed: tuple[Replica, ...] = ()
     broken: tuple[Replica, ...] = ()
@@ -55,11 +56,6 @@ class RolePlan:
         """Replicas declared."""
         return self.seats.role.replicas
 
-    @property
-    def ready(self) -> int:
-        """Declared replicas that serve and stay."""
-        return sum(replica.serves for replica in self.stays)
-
 
 def plan_role(seats: RoleSeats, pod_hash: str, gate: Literal["Ready", "Admitted"], now: datetime) -> RolePlan:
     """One role's plan where it was rendered, to Pods of `pod_hash`."""
@@ -79,6 +75,7 @@ def plan_role(seats: RoleSeats, pod_hash: str, gate: Literal["Ready", "Admitted"
     return RolePlan(
         seats=seats,
         stays=stays,
+        ready=_serving(stays),
         shed=beyond,
         broken=broken,
         turnover=turnover,
@@ -95,13 +92,13 @@ def hold_role(seats: RoleSeats, *, sheds: bool) -> RolePlan:
     """A role under a hold: nothing is made or turned over; seats beyond `replicas` leave where `sheds`."""
     declared, beyond = _split(seats)
     if sheds:
-        return RolePlan(seats, declared, shed=beyond, gone=tuple(_pods(beyond)))
-    return RolePlan(seats, declared, extra=beyond)
+        return RolePlan(seats, declared, _serving(declared), shed=beyond, gone=tuple(_pods(beyond)))
+    return RolePlan(seats, declared, _serving(declared), extra=beyond)
 
 
 def release_role(seats: RoleSeats) -> RolePlan:
     """A role of a deployment that is finalized: every live Pod leaves."""
-    return RolePlan(seats, (), shed=tuple(seats.live), gone=(*_pods(seats.live), *seats.strays))
+    return RolePlan(seats, (), 0, shed=tuple(seats.live), gone=(*_pods(seats.live), *seats.strays))
 
 
 def _split(seats: RoleSeats) -> tuple[tuple[Replica, ...], tuple[Replica, ...]]:
@@ -109,6 +106,10 @@ def _split(seats: RoleSeats) -> tuple[tuple[Replica, ...], tuple[Replica, ...]]:
     live = seats.live
     declared = tuple(replica for replica in live if replica.ordinal < seats.role.replicas)
     return declared, tuple(replica for replica in reversed(live) if replica.ordinal >= seats.role.replicas)
+
+
+def _serving(replicas: Iterable[Replica]) -> int:
+    return sum(replica.serves for replica in replicas)
 
 
 def _pods(replicas: Iterable[Replica]) -> list[PodView]:

@@ -4,7 +4,7 @@ A seat is known by its Pods' *names*, which nobody can edit; a Pod whose labels 
 none of a declared role, is a stray: a duplicate, a left-over, or one whose labels somebody changed.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from app.api.role import Role
@@ -15,23 +15,18 @@ from app.modeldeployment.observe import Observed
 
 @dataclass(frozen=True, slots=True)
 class Replica:
-    """One occupied seat: its live members by index, and its terminating Pods."""
+    """One occupied seat: its live members by index, and its terminating Pods.
+
+    `whole`: every member is live. `serves`: every member is live and ready, the specification's *ready*; both are
+    settled once by `occupied`, because every count asks for them.
+    """
 
     role: str
     ordinal: int
-    size: int
     members: Mapping[int, PodView]
+    whole: bool
+    serves: bool
     terminating: tuple[PodView, ...] = ()
-
-    @property
-    def whole(self) -> bool:
-        """Whether every member is live."""
-        return len(self.members) == self.size
-
-    @property
-    def serves(self) -> bool:
-        """Whether every member is live and ready: the specification's *ready*."""
-        return self.whole and all(pod.progress is Progress.READY for pod in self.members.values())
 
     @property
     def ended(self) -> bool:
@@ -113,15 +108,15 @@ def _name(prefix: str, role: Role, ordinal: int, member: int) -> str:
 
 
 def _seats(role: Role, gathered: _Gathering) -> RoleSeats:
-    ordinals = gathered.members.keys() | gathered.terminating.keys()
     replicas = {
-        ordinal: Replica(
-            role=role.name,
-            ordinal=ordinal,
-            size=role.size,
-            members=gathered.members.get(ordinal, {}),
-            terminating=tuple(gathered.terminating.get(ordinal, ())),
-        )
-        for ordinal in ordinals
+        ordinal: occupied(role, ordinal, gathered.members.get(ordinal, {}), gathered.terminating.get(ordinal, ()))
+        for ordinal in gathered.members.keys() | gathered.terminating.keys()
     }
     return RoleSeats(role, replicas, tuple(gathered.strays))
+
+
+def occupied(role: Role, ordinal: int, members: Mapping[int, PodView], terminating: Iterable[PodView] = ()) -> Replica:
+    """The replica in one seat."""
+    whole = len(members) == role.size
+    serves = whole and all(pod.progress is Progress.READY for pod in members.values())
+    return Replica(role.name, ordinal, members, whole, serves, tuple(terminating))

@@ -3,14 +3,14 @@
 import pytest
 
 from app.api.role import Role
-from app.kube.pods import view
+from app.kube.pods import PodView, view
 from app.modeldeployment.rollout import Turnover, turn_over
-from app.modeldeployment.seats import Replica, RoleSeats
+from app.modeldeployment.seats import RoleSeats, occupied
 
 
-def _replica(ordinal: int, state: str) -> Replica:
+def _pod(ordinal: int, state: str) -> PodView:
     ready = state.upper() == "R"
-    pod = view(
+    return view(
         f"ns/p-{ordinal}",
         {
             "metadata": {"name": f"p-{ordinal}"},
@@ -21,13 +21,12 @@ def _replica(ordinal: int, state: str) -> Replica:
             },
         },
     )
-    return Replica("server", ordinal, 1, {0: pod})
 
 
 def _turn_over(states: str, gate: str = "Ready") -> Turnover:
     """One letter per seat; a dash is an empty one."""
     role = Role.model_validate({"name": "server", "replicas": len(states)})
-    replicas = {i: _replica(i, state) for i, state in enumerate(states) if state != "-"}
+    replicas = {i: occupied(role, i, {0: _pod(i, state)}) for i, state in enumerate(states) if state != "-"}
     outdated = [replicas[i] for i, state in enumerate(states) if state.islower()]
     return turn_over(RoleSeats(role, replicas), outdated, "Ready" if gate == "Ready" else "Admitted")
 
