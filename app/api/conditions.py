@@ -6,6 +6,7 @@ from typing import Literal
 from app.api.reasons import Reason
 
 ConditionStatus = Literal["True", "False", "Unknown"]
+Row = tuple[ConditionStatus, Reason]
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +15,7 @@ class ConditionType:
 
     type: str
     answers: str
-    rows: tuple[tuple[ConditionStatus, Reason], ...]
+    rows: tuple[Row, ...]
     only_when_true: bool = False
 
 
@@ -29,20 +30,22 @@ _STALLED = (
     Reason.NOT_ALLOWED,
     Reason.NAME_TAKEN,
 )
-_INVALID: tuple[ConditionStatus, Reason] = ("Unknown", Reason.SPEC_INVALID)
+
+
+def _always(kind: str, answers: str, *rows: Row) -> ConditionType:
+    """A condition that is never absent: Unknown before the first sync, and while the spec does not validate."""
+    return ConditionType(kind, answers, (*rows, ("Unknown", Reason.SPEC_INVALID), ("Unknown", Reason.PENDING)))
+
 
 MODEL_DEPLOYMENT_CONDITIONS: tuple[ConditionType, ...] = (
-    ConditionType(
+    _always(
         "Ready",
         "Does the deployment serve with every replica it declares?",
-        (
-            ("True", Reason.ALL_REPLICAS_READY),
-            ("False", Reason.REPLICAS_NOT_READY),
-            ("False", Reason.SCALED_TO_ZERO),
-            ("False", Reason.NAME_TAKEN),
-            ("False", Reason.DELETING),
-            _INVALID,
-        ),
+        ("True", Reason.ALL_REPLICAS_READY),
+        ("False", Reason.REPLICAS_NOT_READY),
+        ("False", Reason.SCALED_TO_ZERO),
+        ("False", Reason.NAME_TAKEN),
+        ("False", Reason.DELETING),
     ),
     ConditionType(
         "Reconciling",
@@ -66,55 +69,50 @@ MODEL_DEPLOYMENT_CONDITIONS: tuple[ConditionType, ...] = (
         tuple(("True", reason) for reason in _STALLED),
         only_when_true=True,
     ),
-    ConditionType(
+    _always(
         "QuotaReserved",
         "Does every replica hold its Kueue quota?",
-        (("True", Reason.NOT_APPLICABLE), _INVALID),
+        ("True", Reason.NOT_APPLICABLE),
     ),
-    ConditionType(
+    _always(
         "ReplicasUpToDate",
         "Do the running replicas match what is rendered for them now?",
-        (
-            ("True", Reason.UP_TO_DATE),
-            ("False", Reason.ROLLOUT_IN_PROGRESS),
-            ("False", Reason.REPLACEMENT_IN_PROGRESS),
-            ("Unknown", Reason.ROLLOUT_NOT_OBSERVED),
-            _INVALID,
-        ),
+        ("True", Reason.UP_TO_DATE),
+        ("False", Reason.ROLLOUT_IN_PROGRESS),
+        ("False", Reason.REPLACEMENT_IN_PROGRESS),
+        ("Unknown", Reason.ROLLOUT_NOT_OBSERVED),
     ),
-    ConditionType(
+    _always(
         "RoleKindsReady",
         "Has every role kind at least one ready replica?",
-        (
-            ("True", Reason.ALL_KINDS_READY),
-            ("False", Reason.KINDS_NOT_READY),
-            ("Unknown", Reason.NO_ROLE_STATUSES),
-            _INVALID,
-        ),
+        ("True", Reason.ALL_KINDS_READY),
+        ("False", Reason.KINDS_NOT_READY),
+        ("Unknown", Reason.NO_ROLE_STATUSES),
     ),
-    ConditionType(
+    _always(
         "DomainRegistered",
         "Did the KV cache Binding resolve?",
-        (("True", Reason.NOT_APPLICABLE), _INVALID),
+        ("True", Reason.NOT_APPLICABLE),
     ),
-    ConditionType(
+    _always(
         "CacheAttached",
         "Is the KV cache seen in effect?",
-        (("True", Reason.NOT_APPLICABLE), _INVALID),
+        ("True", Reason.NOT_APPLICABLE),
     ),
-    ConditionType(
+    _always(
         "WeightsReady",
         "Are the weights there?",
-        (("True", Reason.NOT_APPLICABLE), _INVALID),
+        ("True", Reason.NOT_APPLICABLE),
     ),
-    ConditionType(
+    _always(
         "KVEventsPublishing",
         "Is every role that produces cache blocks configured to publish its events?",
-        (("True", Reason.NOT_APPLICABLE), ("False", Reason.NO_ROUTER), _INVALID),
+        ("True", Reason.NOT_APPLICABLE),
+        ("False", Reason.NO_ROUTER),
     ),
-    ConditionType(
+    _always(
         "RouterReady",
         "Has the managed router a ready replica?",
-        (("True", Reason.NOT_APPLICABLE), _INVALID),
+        ("True", Reason.NOT_APPLICABLE),
     ),
 )

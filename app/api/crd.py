@@ -63,7 +63,7 @@ def object_schema(kind: Kind) -> JSON:
     if kind.status is not None:
         properties["status"] = _status(kind, structural(kind.status))
     return {
-        "description": kind.spec.__doc__,
+        "description": kind.description,
         "type": "object",
         "required": ["spec"],
         "properties": properties,

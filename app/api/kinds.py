@@ -33,6 +33,7 @@ class Kind:
     """One kind. `conditions` are those that an object has from its creation, before any sync."""
 
     kind: str
+    description: str
     plural: str
     short: str
     namespaced: bool
@@ -45,6 +46,7 @@ class Kind:
 
 MODEL_DEPLOYMENT = Kind(
     kind="ModelDeployment",
+    description="One model, its engine, and the roles that serve it.",
     plural="modeldeployments",
     short="mdep",
     namespaced=True,
@@ -66,6 +68,7 @@ MODEL_DEPLOYMENT = Kind(
 
 INSTANCE_TYPE = Kind(
     kind="InstanceType",
+    description="A named shape of node that roles ask for.",
     plural="instancetypes",
     short="itype",
     namespaced=False,

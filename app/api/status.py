@@ -4,6 +4,8 @@ The sync writes plain dicts (a status is built on every call); tests hold each o
 Absent is not zero: a field that was not seen is absent, and a printed 0 was counted.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Literal
 
 from pydantic import Field
@@ -16,13 +18,32 @@ AdmissionPhase = Literal["Pending", "Admitted", "Placed", "Running"]
 MAX_REPLICAS_LISTED = 64
 MAX_MESSAGE = 1024
 
+PHASES: Mapping[Phase, str] = MappingProxyType(
+    {
+        "Starting": "No replica is ready yet.",
+        "Ready": "Every declared replica is ready; so too at zero replicas.",
+        "Degraded": "Some declared replicas are ready, and some are not.",
+        "Deleting": "The deployment is being deleted, and its Pods are leaving.",
+    }
+)
+ADMISSION_PHASES: Mapping[AdmissionPhase, str] = MappingProxyType(
+    {
+        "Pending": "Waiting for quota or for capacity.",
+        "Admitted": "Holds its quota. Without a queue nothing is ever Admitted.",
+        "Placed": "Bound to a node, with its devices.",
+        "Running": "Ready.",
+    }
+)
+
 
 class Condition(KubeModel):
     """A Kubernetes condition."""
 
     type: str = Field(min_length=1, max_length=316, description="Name of the condition.")
     status: Literal["True", "False", "Unknown"] = Field(description="True, False or Unknown.")
-    reason: str = Field(min_length=1, max_length=1024, description="One word; see docs/status.md for each.")
+    reason: str = Field(
+        min_length=1, max_length=1024, description="One word on why; docs/status.md says of each what to do."
+    )
     message: str = Field(max_length=32768, description="A sentence for people; at most 1024 characters are written.")
     observed_generation: int | None = Field(default=None, ge=0, description="Generation that was judged.")
     last_transition_time: str = Field(
@@ -68,7 +89,11 @@ class ModelDeploymentStatus(KubeModel):
     observed_generation: int | None = Field(default=None, ge=0, description="Generation this status answers for.")
     phase: Phase | None = Field(default=None, description="Starting, Ready, Degraded or Deleting.")
     phase_message: str | None = Field(default=None, max_length=MAX_MESSAGE, description="Why, absent when Ready.")
-    reason: str | None = Field(default=None, max_length=64, description="One word on why the phase is what it is.")
+    reason: str | None = Field(
+        default=None,
+        max_length=64,
+        description="One word on why the phase is what it is: the reason of a condition or of admission.",
+    )
     ready: str | None = Field(default=None, max_length=32, description="Ready of declared replicas, for example 2/3.")
     ready_replicas: int | None = Field(default=None, ge=0, description="Replicas that serve.")
     desired_replicas: int | None = Field(default=None, ge=0, description="Replicas declared.")
@@ -101,6 +126,6 @@ class ModelDeploymentStatus(KubeModel):
     conditions: list[Condition] = Field(
         default_factory=list,
         max_length=32,
-        description="See docs/status.md.",
+        description="Answers to one question each, always all of them but Reconciling and Stalled.",
         json_schema_extra=extras(map_keys=("type",)),
     )
