@@ -1,0 +1,260 @@
+"""Metacontroller's loop for one CompositeController object: when a parent is synced, and what one sync does.
+
+The order of a sync is the real one's: finalizer, claim, customize, hook, resync timer, finalized, children, status.
+"""
+
+from collections.abc import Mapping
+
+import httpx
+
+from app.kube.hook import JSON
+from app.local import answers
+from app.local.children import METHODS, ManageError, desired_map, manage
+from app.local.claims import claim, selector_of
+from app.local.clock import Clock
+from app.local.errors import ApiError, Conflict, NotFound
+from app.local.events import EventRecorder
+from app.local.related import ObjectMap, Related, RuleError
+from app.local.resources import Resource
+from app.local.selectors import SelectorError, matches
+from app.local.store import Store
+from app.local.table import Change
+from app.local.values import (
+    controller_of,
+    finalizers,
+    labels,
+    listed,
+    mapping,
+    meta,
+    name,
+    namespace,
+    qualified,
+    same,
+    terminating,
+    uid,
+)
+from app.local.webhook import ControllerInvalid, HookError, TooManyRequests, Webhook, authorization
+from app.local.workqueue import WorkQueue
+
+_GC_FINALIZERS = frozenset({"foregroundDeletion", "orphan"})
+
+
+class SyncError(Exception):
+    """A sync that failed; the message is the one of the event, without its prefix."""
+
+
+class CompositeController:
+    """A running controller. Construction raises ControllerInvalid or UnknownKind where the real one does not start."""
+
+    def __init__(
+        self, store: Store, clock: Clock, events: EventRecorder, client: httpx.Client, controller: JSON
+    ) -> None:
+        spec = mapping(controller.get("spec"))
+        self._controller = controller
+        self._store = store
+        self._clock = clock
+        self._events = events
+        self._parent_rule = mapping(spec.get("parentResource"))
+        self._kind = store.discovery.resource(self._parent_rule["apiVersion"], self._parent_rule["resource"])
+        self._children, self._strategies = _child_rules(store, spec)
+        hooks = mapping(spec.get("hooks"))
+        self._sync_hook, self._finalize_hook, customize = (
+            _webhook(hook, store, clock, client, controller) if hook in hooks else None
+            for hook in ("sync", "finalize", "customize")
+        )
+        self._related = Related(store, clock, controller, customize)
+        self._finalizer = f"metacontroller.io/compositecontroller-{name(controller)}"
+        self._queue = WorkQueue(clock, self._process)
+        self._stopped = False
+        for parent in store.all_of(self._kind):
+            self._enqueue(parent)
+        if spec.get("resyncPeriodSeconds"):
+            self._resync(max(1.0, float(spec["resyncPeriodSeconds"])))
+
+    def _resync(self, period: float) -> None:
+        def tick() -> None:
+            if self._stopped:
+                return
+            for parent in self._store.all_of(self._kind):
+                self._enqueue(parent)
+            self._clock.after(period, tick)
+
+        self._clock.after(period, tick)
+
+    def stop(self) -> None:
+        """Syncs no parent any more."""
+        self._stopped = True
+
+    # When: what wakes a parent
+
+    def on_change(self, change: Change) -> None:
+        """Queues the parents that a change concerns."""
+        if change.resource.key == self._kind.key and not self._is_own_status_write(change):
+            self._enqueue(change.new)
+        if change.resource.key in self._children:
+            self._on_child(change)
+        if self._related.watches(change.resource):
+            for parent in self._related.interested(self._kind, change):
+                self._enqueue(parent)
+
+    def _is_own_status_write(self, change: Change) -> bool:
+        """With `ignoreStatusChanges`: an update of neither generation, labels nor annotations, of a live parent."""
+        if not self._parent_rule.get("ignoreStatusChanges") or change.type != "MODIFIED" or change.old is None:
+            return False
+        seen = ("generation", "labels", "annotations")
+        unchanged = all(same(meta(change.old).get(field), meta(change.new).get(field)) for field in seen)
+        return unchanged and not terminating(change.new)
+
+    def _on_child(self, change: Change) -> None:
+        child = change.new
+        reference = controller_of(child)
+        if reference is not None:
+            self._enqueue_owner(child, reference)
+            return
+        if terminating(child) or change.type == "DELETED":
+            return
+        for parent in self._store.all_of(self._kind, namespace(child) if self._kind.namespaced else None):
+            if self._could_adopt(parent, child):
+                self._enqueue(parent)
+
+    def _enqueue_owner(self, child: JSON, reference: JSON) -> None:
+        group = str(reference.get("apiVersion", "")).partition("/")[0]
+        if reference.get("kind") != self._kind.kind or group != self._kind.api_version.partition("/")[0]:
+            return
+        parent = self._store.find(self._kind, namespace(child), str(reference.get("name")))
+        if parent is not None and uid(parent) == reference.get("uid"):
+            self._enqueue(parent)
+
+    def _could_adopt(self, parent: JSON, child: JSON) -> bool:
+        try:
+            return matches(selector_of(self._controller, parent), labels(child))
+        except SelectorError:
+            return False
+
+    def _enqueue(self, parent: JSON) -> None:
+        if self._concerns_us(parent):
+            self._queue.add(qualified(parent))
+
+    def _concerns_us(self, parent: JSON) -> bool:
+        return self._finalizer in finalizers(parent) or self._selected(parent)
+
+    def _selected(self, parent: JSON) -> bool:
+        return matches(mapping(self._parent_rule.get("labelSelector")), labels(parent))
+
+    # What: one sync
+
+    def _process(self, key: str) -> None:
+        space, _, title = key.rpartition("/")
+        parent = self._store.find(self._kind, space, title)
+        if self._stopped or parent is None or not self._concerns_us(parent):
+            self._queue.forget(key)
+            return
+        try:
+            self._sync(key, parent)
+        except TooManyRequests as busy:
+            self._queue.add_after(key, busy.after)
+        except (SyncError, HookError, ManageError, ApiError, SelectorError, RuleError) as error:
+            self._events.warn(parent, "SyncError", f"Sync error: {error}")
+            self._queue.add_rate_limited(key)
+        else:
+            self._queue.forget(key)
+
+    def _sync(self, key: str, parent: JSON) -> None:
+        parent = self._sync_finalizer(parent)
+        if not self._concerns_us(parent):
+            return
+        observed = self._claim(parent)
+        related = self._related.objects(parent)
+        answer = self._call(parent, observed, related)
+        if answer.get("resyncAfterSeconds", 0) > 0:
+            self._queue.add_after(key, float(answer["resyncAfterSeconds"]))
+        if answer.get("finalized"):
+            parent = self._write_finalizers(parent, [one for one in finalizers(parent) if one != self._finalizer])
+        desired = desired_map(self._controller, parent, answer.get("children", []))
+        failed: ManageError | None = None
+        if not terminating(parent) or self._manages_while_deleting(parent):
+            try:
+                manage(self._store, self._strategies, parent, observed, desired)
+            except ManageError as error:
+                failed = error
+        self._write_status(parent, answer.get("status", {}))
+        if failed is not None:
+            raise SyncError(f"can't reconcile children for {self._identity(parent)}: {failed}")
+
+    def _identity(self, parent: JSON) -> str:
+        return f"{self._kind.kind} {namespace(parent)}/{name(parent)}"
+
+    def _sync_finalizer(self, parent: JSON) -> JSON:
+        wanted, present = self._finalize_hook is not None, self._finalizer in finalizers(parent)
+        if wanted == present or (wanted and terminating(parent)):
+            return parent
+        others = [one for one in finalizers(parent) if one != self._finalizer]
+        return self._write_finalizers(parent, [*others, self._finalizer] if wanted else others)
+
+    def _write_finalizers(self, parent: JSON, wanted: list[str]) -> JSON:
+        current = self._store.get(self._kind, namespace(parent), name(parent))
+        if wanted:
+            current["metadata"]["finalizers"] = wanted
+        else:
+            current["metadata"].pop("finalizers", None)
+        return self._store.update(current)
+
+    def _claim(self, parent: JSON) -> ObjectMap:
+        selector = selector_of(self._controller, parent)
+        return {
+            key: {qualified(child): child for child in claim(self._store, parent, resource, selector)}
+            for key, resource in self._children.items()
+        }
+
+    def _call(self, parent: JSON, observed: ObjectMap, related: ObjectMap) -> JSON:
+        finalizing = self._finalize_hook is not None and (terminating(parent) or not self._selected(parent))
+        hook = self._finalize_hook if finalizing else self._sync_hook
+        if hook is None:
+            raise SyncError(f"sync hook not defined for {self._identity(parent)}")
+        request = {
+            "controller": self._controller,
+            "parent": parent,
+            "children": observed,
+            "related": related,
+            "finalizing": finalizing,
+        }
+        try:
+            return hook.call(request, answers.COMPOSITE, "CompositeHookResponse")
+        except HookError as error:
+            words = f"sync hook failed for {self._identity(parent)}: {hook.hook} hook failed (version=v2): {error}"
+            raise SyncError(words) from error
+
+    def _manages_while_deleting(self, parent: JSON) -> bool:
+        held = finalizers(parent)
+        return self._finalize_hook is not None and self._finalizer in held and not _GC_FINALIZERS & set(held)
+
+    def _write_status(self, parent: JSON, status: JSON) -> None:
+        """Writes the whole status with observedGeneration; a parent that went meanwhile is no error."""
+        wanted = {**status, "observedGeneration": meta(parent).get("generation", 0)}
+        try:
+            current = self._store.get(self._kind, namespace(parent), name(parent))
+            if uid(current) == uid(parent) and not same(current.get("status"), wanted):
+                self._store.update_status({**current, "status": wanted})
+        except (NotFound, Conflict):
+            return
+        except ApiError as error:
+            raise SyncError(f"can't update status for {self._identity(parent)}: {error}") from error
+
+
+def _child_rules(store: Store, spec: JSON) -> tuple[dict[str, Resource], dict[str, str]]:
+    """The child kinds and the update method of each, by kind key."""
+    kinds: dict[str, Resource] = {}
+    methods: dict[str, str] = {}
+    for rule in listed(spec.get("childResources")):
+        resource = store.discovery.resource(rule["apiVersion"], rule["resource"])
+        method = mapping(rule.get("updateStrategy")).get("method") or "OnDelete"
+        if method not in METHODS:
+            raise ControllerInvalid(f"update strategy {method!r} of {rule['resource']} is not imitated here")
+        kinds[resource.key], methods[resource.key] = resource, method
+    return kinds, methods
+
+
+def _webhook(hook: str, store: Store, clock: Clock, client: httpx.Client, controller: JSON) -> Webhook:
+    spec: Mapping[str, JSON] = controller["spec"]["hooks"][hook]
+    header = authorization(store, controller, mapping(spec.get("webhook")))
+    return Webhook(hook, dict(spec), header, client, clock)

@@ -1,0 +1,121 @@
+"""The control plane as one thing: a store with its controllers, and a loop that runs them until something is so."""
+
+from collections.abc import Callable, Iterable
+
+import httpx
+
+from app.kube.hook import JSON
+from app.local.builtin import BUILTIN
+from app.local.clock import Clock
+from app.local.collector import Collector
+from app.local.kubelet import Durations, Kubelet
+from app.local.metacontroller import Metacontroller
+from app.local.resources import Discovery, Resource, from_crd
+from app.local.scheduler import Scheduler
+from app.local.store import Store
+from app.local.values import mapping, name, namespace
+
+# Told how many simulated seconds the next jump takes, before it is made.
+Pace = Callable[[float], None]
+
+
+class Plane:
+    """A cluster in this process. Use it as a context manager: it holds HTTP connections to the hooks.
+
+    `crds` are served from the start. Controllers are CompositeController objects, applied like any other.
+    """
+
+    def __init__(
+        self,
+        crds: Iterable[JSON] = (),
+        clock: Clock | None = None,
+        durations: Durations | None = None,
+        nodes: Iterable[str] = ("node-a", "node-b", "node-c"),
+    ) -> None:
+        durations = durations or Durations()
+        self.clock = clock or Clock()
+        self.discovery = Discovery(BUILTIN)
+        for crd in crds:
+            self.serve(crd)
+        self.store = Store(self.clock, self.discovery)
+        self._client = httpx.Client(trust_env=False)
+        Collector(self.store, self.clock)
+        Scheduler(self.store, self.clock, durations.bind)
+        Kubelet(self.store, self.clock, durations)
+        self.metacontroller = Metacontroller(self.store, self.clock, self._client)
+        for space in ("default", "kube-system"):
+            self._make_namespace(space)
+        for node in nodes:
+            self.store.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": node}})
+
+    def __enter__(self) -> "Plane":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._client.close()
+
+    def serve(self, crd: JSON) -> None:
+        """Serves the kind of a CustomResourceDefinition from now on."""
+        for resource in from_crd(crd):
+            self.discovery.add(resource)
+
+    def apply(self, manifest: JSON) -> JSON:
+        """Creates the object, or replaces its spec, labels and annotations; a namespace that is missing is made.
+
+        Returns it as stored. Raises `app.local.errors.ApiError`.
+        """
+        resource = self.discovery.of(manifest)
+        if resource.namespaced and not namespace(manifest):
+            manifest = {**manifest, "metadata": {**mapping(manifest.get("metadata")), "namespace": "default"}}
+        if resource.namespaced:
+            self._make_namespace(namespace(manifest))
+        stored = self.store.find(resource, namespace(manifest), name(manifest))
+        if stored is None:
+            return self.store.create(manifest)
+        edited = {key: stored["metadata"].get(key) for key in ("ownerReferences", "finalizers")}
+        own = {key: value for key, value in edited.items() if value is not None} | manifest["metadata"]
+        return self.store.update({**manifest, "metadata": own})
+
+    def _make_namespace(self, space: str) -> None:
+        resource = self.discovery.kind("v1", "Namespace")
+        if self.store.find(resource, "", space) is None:
+            self.store.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space}})
+
+    def get(self, kind_key: str, qualified: str) -> JSON | None:
+        """The object by kind key and `namespace/name`, for example `("Pod.v1", "team-a/x")`, or None."""
+        space, _, title = qualified.rpartition("/")
+        return self.store.find(self._resource(kind_key), space, title)
+
+    def all_of(self, kind_key: str, space: str | None = None) -> list[JSON]:
+        """All objects of a kind, of one namespace where it is given."""
+        return self.store.all_of(self._resource(kind_key), space)
+
+    def delete(self, kind_key: str, qualified: str) -> None:
+        """Asks for background deletion. Raises NotFound."""
+        space, _, title = qualified.rpartition("/")
+        self.store.delete(self._resource(kind_key), space, title)
+
+    def _resource(self, kind_key: str) -> Resource:
+        kind, _, api_version = kind_key.partition(".")
+        return self.discovery.kind(api_version, kind)
+
+    def run_until(self, predicate: Callable[[], bool], limit_seconds: float, pace: Pace | None = None) -> bool:
+        """Lets things happen until `predicate` holds; False after `limit_seconds` of simulated time.
+
+        The predicate is asked after every single thing that happens. Nothing sleeps unless `pace` does.
+        """
+        end = self.clock.elapsed + limit_seconds
+        while not predicate():
+            due = self.clock.next_due()
+            jump = (end if due is None else min(due, end)) - self.clock.elapsed
+            if pace is not None and jump > 0:
+                pace(jump)
+            if due is None or due > end:
+                self.clock.jump(end)
+                return predicate()
+            self.clock.step()
+        return True
+
+    def run_for(self, seconds: float) -> None:
+        """Lets `seconds` of simulated time pass."""
+        self.run_until(lambda: False, seconds)
