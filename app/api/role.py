@@ -92,6 +92,11 @@ class Role(KubeModel):
                 "extraArgs beside command would be ignored: append them to command",
                 path=".extraArgs",
             ),
+            rule(
+                "!has(self.command) || !has(self.parallelism)",
+                "parallelism beside command would be ignored: append its flags to command",
+                path=".parallelism",
+            ),
         )
     )
 
@@ -155,6 +160,10 @@ class Role(KubeModel):
         description="Runs the engine privileged; only where the service allows it (HANGAR_ALLOW_PRIVILEGED). Editable.",
     )
     ports: list[Port] = listed(
+        rule(
+            "self.all(p, self.exists_one(other, other.port == p.port))",
+            "two ports have the same number: state each number once, with one protocol",
+        ),
         description="Ports of the engine's container; the first is the serving port. Defaults to 8000/TCP. Editable.",
         maximum=16,
         keys=("port", "protocol"),
@@ -181,8 +190,8 @@ class Role(KubeModel):
         default=None,
         min_length=1,
         max_length=256,
-        description="The whole command line, in place of the one that Hangar renders; extraArgs then must be empty and "
-        "the role carries no health gates (`unmanaged`). Frozen.",
+        description="The whole command line, in place of the one that Hangar renders. Needs extraArgs empty and no "
+        "parallelism; the role carries no health gates (`unmanaged`). Frozen.",
         json_schema_extra=extras(atomic=True),
     )
     extra_args: list[Argument] = listed(

@@ -138,7 +138,7 @@ def _edited(document: JSON, **role: Any) -> JSON:
         {"extraArgs": ["--max-num-seqs", "64", "--nnodes-of-mine"]},
         {"env": [{"name": "HF_TOKEN", "value": "x"}]},
         {"parallelism": {"tensor": 2}},
-        {"ports": [{"port": 9000}, {"port": 9000, "protocol": "UDP"}]},
+        {"ports": [{"port": 9000}, {"port": 9001, "protocol": "UDP"}]},
         {"shmSize": "500m"},
         {"additionalVolumes": [{"mountPath": "/a..b", "subPath": "..c", "hostPath": {"path": "/"}}]},
         {"terminationGracePeriodSeconds": 3600},
