@@ -92,8 +92,15 @@ def _pending(stored: JSON | None) -> bool:
 
 
 def dated(found: list[Condition], observed: Observed, now: datetime) -> list[JSON]:
-    """The conditions as stored: a time that is kept unless the status flipped, and the generation that was judged."""
-    before = {item.get("type"): item for item in maps(observed.status.get("conditions"))}
+    """The conditions as stored: a time that is kept unless the status flipped, and the generation that was judged.
+
+    The schema's default (`Pending`, dated 1970) is nobody's verdict, so its time is not kept.
+    """
+    before = {
+        item.get("type"): item
+        for item in maps(observed.status.get("conditions"))
+        if item.get("reason") != Reason.PENDING.value
+    }
     written = []
     for condition in found:
         previous = before.get(condition.type, {})

@@ -10,6 +10,9 @@ from app.kube.hook import JSON
 from tests.support.builders import NOW, DeploymentBuilder, PodBuilder, a_deployment, ago, pod
 
 
+EPOCH = "1970-01-01T00:00:00Z"
+
+
 @dataclass(frozen=True)
 class Case:
     """A request and the context it is answered in."""
@@ -101,6 +104,9 @@ def _starting() -> dict[str, JSON]:
         .with_spec(engine={"name": "SGLang", "version": "0.5.23"})
         .with_role("prefill", kind="Prefill")
         .with_role("decode", kind="Decode")
+        .request(),
+        "default-conditions-are-dated-by-the-first-verdict": _server(0)
+        .with_status(conditions=[{**_stored("ReplicasUpToDate", "Unknown", "Pending"), "lastTransitionTime": EPOCH}])
         .request(),
         "cluster-and-workload-are-named": _server(1).with_labels(workload="chat").having(pod("server", 0)).request(),
     }
