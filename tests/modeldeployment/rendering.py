@@ -12,6 +12,7 @@ from app.modeldeployment.render import Identity, RenderedRole, RenderRefused, re
 from app.settings import ControllerSettings
 
 IDENTITY = Identity("qwen", "team-a")
+SHM = "/dev/shm"  # noqa: S108 - a path in the container
 MODEL = "Qwen/Qwen3-32B"
 GPU: JSON = {"resource": "nvidia.com/gpu", "manufacturer": "NVIDIA", "product": "H100-80G"}
 
@@ -40,11 +41,12 @@ def render(
     settings: ControllerSettings | None = None,
     **role: Any,
 ) -> RenderedRole:
-    """Renders one role, by default a Server `main` on an H100 type; `others` are further roles of the deployment."""
+    """Renders one role, by default a Server `main` on an H100 type, or on no type where it states its resources.
+
+    `others` are further roles of the deployment; `shape` replaces the InstanceType.
+    """
     stated = {"name": engine} | ({"version": version} if version else {})
-    first = {"name": "main", "instanceType": "h100"} | role
-    if "resources" in role:
-        first.pop("instanceType") if "instanceType" not in role else None
+    first = {"name": "main"} | ({} if "resources" in role else {"instanceType": "h100"}) | role
     declared: JSON = {"model": {"name": MODEL}, "engine": stated, "roles": [first, *others]} | (spec or {})
     parsed = ModelDeploymentSpec.model_validate(declared)
     named = parsed.roles[0].instance_type

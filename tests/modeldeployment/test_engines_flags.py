@@ -14,15 +14,24 @@ from app.api.owned import DISTRIBUTED_ARGUMENTS, OWNED_ARGUMENTS
 from app.modeldeployment.engines import ENGINES, Flags, Key
 
 # Flags of the engines that are not ours to judge, and begin like one that is, or contain one.
+_BOTH = ["--kv-cache-dtype-skip-layers", "--quantization-config", "--model-impl", "--ssl-keyfile-password", "--help"]
 OTHERS = {
-    "vLLM": (
-        "--data-parallel-size-local -dpl --data-parallel-address -dpa --data-parallel-rank -dpn -dpr -dpp -dcp -pcp -asc "
-        "--kv-cache-dtype-skip-layers --quantization-config --model-impl --ssl-keyfile-password --enable-eplb --help"
-    ).split(),
-    "SGLang": (
-        "--kv-cache-dtype-skip-layers --quantization-config --model-impl --ssl-keyfile-password --ep-num-redundant-experts "
-        "--hicache-storage-prefetch-policy --context-window --help"
-    ).split(),
+    "vLLM": [
+        *_BOTH,
+        "--data-parallel-size-local",
+        "-dpl",
+        "--data-parallel-address",
+        "-dpa",
+        "--data-parallel-rank",
+        "-dpn",
+        "-dpr",
+        "-dpp",
+        "-dcp",
+        "-pcp",
+        "-asc",
+        "--enable-eplb",
+    ],
+    "SGLang": [*_BOTH, "--ep-num-redundant-experts", "--hicache-storage-prefetch-policy", "--context-window"],
 }
 
 

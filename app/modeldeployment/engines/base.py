@@ -35,4 +35,4 @@ class Engine:
         """The arguments of one typed setting; none for a switch that is off."""
         if key not in self.switches:
             return [self.flags[key], str(value)]
-        return [self.flags[key]] if isinstance(value, int) and value > 1 else []
+        return [self.flags[key]] if int(value) > 1 else []

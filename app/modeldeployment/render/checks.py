@@ -13,7 +13,7 @@ from app.modeldeployment.engines import Key
 from app.modeldeployment.render.parallelism import check_parallelism
 from app.modeldeployment.render.placement import check_placement
 from app.modeldeployment.render.resources import check_cards
-from app.modeldeployment.render.subject import RenderRefused, Subject, port_number
+from app.modeldeployment.render.subject import RenderRefused, Subject, port_number, shown
 from app.modeldeployment.render.volumes import check_volumes
 
 _RELEASE = re.compile(r"v?([0-9]{1,9})\.([0-9]{1,9})(?:\.([0-9]{1,9}))?", re.ASCII)
@@ -37,7 +37,7 @@ def _command_alone(subject: Subject) -> None:
     """Beside a command these would have no effect, silently."""
     for field, stated in (("extraArgs", subject.role.extra_args), ("parallelism", subject.role.parallelism)):
         if stated:
-            problem = "command replaces the whole command line: append its flags to command, and remove it"
+            problem = "command replaces the whole command line, so this has no effect: remove it"
             raise subject.refusal(Reason.ARGUMENT_CONFLICT, field, problem)
 
 
@@ -64,8 +64,8 @@ def _owned_arguments(subject: Subject) -> None:
 
 
 def _owned(subject: Subject, spelling: str, key: str) -> RenderRefused:
-    name = spelling if spelling == key else f"{spelling} (that is {key})"
-    problem = f"{name} is rendered by Hangar: remove it, or replace the whole command line with command"
+    name = spelling if spelling == key else f"{shown(spelling)} (that is {key})"
+    problem = f"{name} is rendered by Hangar: remove it, or make a ModelDeployment whose role has a command of its own"
     return subject.refusal(Reason.ARGUMENT_OWNED, "extraArgs", problem)
 
 
@@ -107,8 +107,8 @@ def _own_port(subject: Subject) -> None:
         return
     field, stated = "command" if subject.unmanaged else "extraArgs", port_number(flag.value)
     if subject.role.ports and stated != subject.port:
-        shown = flag.spelling if flag.value is None else f"{flag.spelling} {flag.value}"
-        problem = f"{shown} is not {subject.port}, the first of ports: make the two equal"
+        written = flag.spelling if flag.value is None else f"{flag.spelling} {flag.value}"
+        problem = f"{shown(written)} is not {subject.port}, the first of ports: make the two equal"
         raise subject.refusal(Reason.ARGUMENT_CONFLICT, field, problem)
 
 
@@ -130,7 +130,7 @@ def _several_pods(subject: Subject) -> None:
         first = ".".join(map(str, since))
         problem = (
             f"{subject.engine.name} {version} cannot spread a replica over {size} Pods, the first release that can is "
-            f"{first}: raise engine.version, or state a command of your own"
+            f"{first}: raise engine.version, or make a ModelDeployment whose role has a command of its own"
         )
         raise subject.refusal(Reason.ENGINE_UNSUPPORTED, "size", problem)
 

@@ -6,13 +6,15 @@ cards. A role with neither asks for nothing, which is fine for a toy on CPU. `ro
 resources asks for nothing by itself; it is then the number of cards that `parallelism` has to fill.
 """
 
-from app.api.kubernetes import Quantity
+from app.api.kubernetes import Quantity, ResourceRequirements
 from app.api.reasons import Reason
 from app.kube import quantities
 from app.kube.hook import JSON
 from app.modeldeployment.render.subject import RenderRefused, Subject
 
 NVIDIA = "nvidia.com/gpu"
+# The fields that say how many cards there are, are frozen.
+_ANOTHER = "make another ModelDeployment"
 
 
 def resources(subject: Subject) -> JSON:
@@ -30,7 +32,7 @@ def cards(subject: Subject) -> int:
     if subject.role.accelerator is not None:
         return subject.role.accelerator
     if subject.role.resources is not None:
-        return _inline_cards(subject) or 0
+        return _inline_cards(subject, subject.role.resources) or 0
     return 1 if subject.instance_type and subject.instance_type.accelerator else 0
 
 
@@ -45,19 +47,23 @@ def asks_nvidia(subject: Subject) -> bool:
 
 def check_cards(subject: Subject) -> None:
     """Refuses a number of cards that nothing gives, or that is stated twice and differs."""
-    stated, role = subject.role.accelerator, subject.role
+    problem = _cards_problem(subject, subject.role.accelerator or 0)
+    if problem:
+        raise subject.refusal(Reason.ARGUMENT_CONFLICT, "accelerator", problem)
+
+
+def _cards_problem(subject: Subject, stated: int) -> str | None:
+    shape, inline = subject.instance_type, subject.role.resources
     if not stated:
-        return
-    if subject.instance_type is not None and subject.instance_type.accelerator is None:
-        problem = f"{stated} cards, but InstanceType {role.instance_type} has no accelerator: set it to 0 or remove it"
-        raise subject.refusal(Reason.ARGUMENT_CONFLICT, "accelerator", problem)
-    if subject.instance_type is None and role.resources is None:
-        problem = "nothing says what a card is: name an instanceType, or ask for the cards in resources"
-        raise subject.refusal(Reason.ARGUMENT_CONFLICT, "accelerator", problem)
-    inline = _inline_cards(subject) if role.resources is not None else None
-    if inline is not None and inline != stated:
-        problem = f"{stated} cards, but resources asks for {inline}: keep one of the two"
-        raise subject.refusal(Reason.ARGUMENT_CONFLICT, "accelerator", problem)
+        return None
+    if shape is not None and shape.accelerator is None:
+        return f"InstanceType {subject.role.instance_type} has no accelerator: {_ANOTHER} without cards"
+    if inline is None:
+        return None if shape else f"nothing says what a card is: {_ANOTHER} with an instanceType or resources"
+    asked = _inline_cards(subject, inline)
+    if asked == stated or (asked is None and shape is None):
+        return None
+    return f"this says {stated} cards, but resources asks for {asked or 0}: {_ANOTHER} in which the two are equal"
 
 
 def _of_type(subject: Subject) -> dict[str, str]:
@@ -89,11 +95,8 @@ def _times(subject: Subject, field: str, quantity: Quantity, factor: int) -> str
         raise RenderRefused(Reason.INSTANCE_TYPE_INVALID, message) from None
 
 
-def _inline_cards(subject: Subject) -> int | None:
+def _inline_cards(subject: Subject, stated: ResourceRequirements) -> int | None:
     """The cards that the role's own resources ask for; None where they name none."""
-    stated = subject.role.resources
-    if stated is None:
-        return None
     accelerator = subject.instance_type.accelerator if subject.instance_type else None
     for name, quantity in {**stated.requests, **stated.limits}.items():
         if name == accelerator.resource if accelerator else name.endswith("/gpu"):
@@ -105,9 +108,9 @@ def _whole(subject: Subject, name: str, quantity: Quantity) -> int:
     try:
         value = quantities.parse(quantity)
     except ValueError as unread:
-        raise subject.refusal(Reason.SPEC_INVALID, "resources", f"{name}: {unread}; write a number") from None
+        raise subject.refusal(Reason.SPEC_INVALID, "resources", f"{name}: {unread}; {_ANOTHER} with a number") from None
     if value.denominator != 1:
-        problem = f"{name}: {quantity} is not a whole number of cards: write one"
+        problem = f"{name}: {quantity} is not a whole number of cards: {_ANOTHER} with one"
         raise subject.refusal(Reason.SPEC_INVALID, "resources", problem)
     return value.numerator
 

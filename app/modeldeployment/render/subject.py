@@ -8,11 +8,13 @@ from app.api.kubernetes import Protocol
 from app.api.modeldeployment import ModelDeploymentSpec
 from app.api.reasons import Reason
 from app.api.role import Role
+from app.kube.text import clip
 from app.modeldeployment.engines import ENGINES, Engine, Flags, Key
 from app.modeldeployment.render.typed import Typed, typed_settings
 from app.settings import ControllerSettings
 
 DEFAULT_PORT = 8000
+_MOST_SHOWN = 64
 
 
 class RenderRefused(Exception):
@@ -37,8 +39,10 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """One role to be rendered. `flags` are the user's own: of `command` where the role takes over, else `extraArgs`;
-    `typed` the settings that are stated as fields. `paired`: the deployment declares both a Prefill and a Decode role.
+    """One role to be rendered.
+
+    `flags` are the user's own: of `command` where the role takes over, else of `extraArgs`. `typed` are the settings
+    that are stated as fields. `paired`: the deployment declares both a Prefill and a Decode role.
     """
 
     identity: Identity
@@ -85,7 +89,7 @@ class Subject:
 
     def refusal(self, reason: Reason, field: str, problem: str) -> RenderRefused:
         """The refusal of a field of this role; `problem` says what is wrong and what to do."""
-        return RenderRefused(reason, f"roles[{self.role.name}].{field}: {problem}")
+        return RenderRefused(reason, clip(f"roles[{self.role.name}].{field}: {problem}"))
 
 
 def read_subject(
@@ -109,6 +113,11 @@ def read_subject(
         typed=typed_settings(spec, role),
         paired={"Prefill", "Decode"} <= kinds,
     )
+
+
+def shown(text: str) -> str:
+    """What a user wrote, as far as a sentence has room for it."""
+    return clip(text, _MOST_SHOWN)
 
 
 def port_number(text: str | None) -> int | None:

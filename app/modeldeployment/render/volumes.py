@@ -76,13 +76,13 @@ def _refusal(subject: Subject, reason: Reason, problem: str) -> RenderRefused:
 
 
 def _source(volume: Volume) -> JSON:
+    found: JSON = {}
     for name, attribute in _SOURCES.items():
         source: BaseModel | None = getattr(volume, attribute)
         if source is not None:
-            stated = source.model_dump(by_alias=True)
             # The API server drops what is false or empty here.
-            return {name: {key: value for key, value in stated.items() if value}}
-    return {}
+            found[name] = {key: value for key, value in source.model_dump(by_alias=True).items() if value}
+    return found
 
 
 def _mount(volume: Volume) -> JSON:
