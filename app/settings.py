@@ -26,14 +26,21 @@ def _flag(name: str, value: str) -> bool:
     raise SettingsError(f"{name} is {value!r}: write true or false")
 
 
-def _integer(name: str, value: str, minimum: int = 0) -> int:
+def _integer(name: str, value: str, minimum: int = 0, maximum: int | None = None) -> int:
     try:
         number = int(value)
     except ValueError:
         number = minimum - 1
-    if number < minimum:
-        raise SettingsError(f"{name} is {value!r}: write a whole number of at least {minimum}")
+    if number < minimum or (maximum is not None and number > maximum):
+        bounds = f"of at least {minimum}" if maximum is None else f"from {minimum} to {maximum}"
+        raise SettingsError(f"{name} is {value!r}: write a whole number {bounds}")
     return number
+
+
+def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> str:
+    if value not in allowed:
+        raise SettingsError(f"{name} is {value!r}: write one of {', '.join(allowed)}")
+    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,20 +72,79 @@ class ControllerSettings:
         )
 
 
+LOG_LEVELS = ("debug", "info", "warning", "error")
+_AUTH = ("token", "none")
+_HIGHEST_PORT = 65535
+
+
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
-    """How the hook service listens. Sizes are bytes, times seconds; an empty `tokens` means no authentication."""
+    """How the hook service listens. Sizes are bytes, times seconds; port 0 takes a free one.
+
+    Every request must carry one of the bearer tokens in `token_file`, one per line. Without a file any caller is
+    answered: `from_environment` never says so unless HANGAR_AUTH does, and code that does listens on loopback.
+    """
 
     host: str = "0.0.0.0"  # noqa: S104 - a Service forwards to it; the chart's NetworkPolicy decides who may
     port: int = 8080
     operations_port: int = 8081
-    tokens: tuple[str, ...] = ()
+    workers: int = 1
+    token_file: str = ""
     max_body_bytes: int = 64 * MIB
+    max_calls: int = 64
+    drain_seconds: int = 5
     shutdown_seconds: int = 20
     log_level: str = "info"
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> "ServerSettings":
+        """Reads `HANGAR_AUTH` and one variable per field, for example `HANGAR_MAX_BODY_BYTES`."""
+
+        def text(name: str) -> str:
+            return environment.get(f"{PREFIX}{name.upper()}", "") or str(getattr(defaults, name))
+
+        def number(name: str, minimum: int, maximum: int | None = None) -> int:
+            return _integer(f"{PREFIX}{name.upper()}", text(name), minimum, maximum)
+
+        def port(name: str) -> int:
+            # The kubelet sets HANGAR_PORT=tcp://10.0.0.1:80 in every Pod beside a Service called `hangar`.
+            if text(name).startswith("tcp://"):
+                return int(getattr(defaults, name))
+            return number(name, 0, _HIGHEST_PORT)
+
+        defaults = cls()
+        return cls(
+            host=text("host"),
+            port=port("port"),
+            operations_port=port("operations_port"),
+            workers=number("workers", 1),
+            token_file=_token_file(environment),
+            max_body_bytes=number("max_body_bytes", 1),
+            max_calls=number("max_calls", 1),
+            drain_seconds=number("drain_seconds", 0),
+            shutdown_seconds=number("shutdown_seconds", 1),
+            log_level=_one_of(f"{PREFIX}LOG_LEVEL", text("log_level"), LOG_LEVELS),
+        )
+
+
+def _token_file(environment: Mapping[str, str]) -> str:
+    """The file of bearer tokens, or the empty string where the environment says that none are wanted."""
+    auth = _one_of(f"{PREFIX}AUTH", environment.get(f"{PREFIX}AUTH", "") or "token", _AUTH)
+    path = environment.get(f"{PREFIX}TOKEN_FILE", "")
+    if auth == "none":
+        return ""
+    if not path:
+        raise SettingsError(
+            f"{PREFIX}TOKEN_FILE is not set: name a file with one bearer token per line, "
+            f"or set {PREFIX}AUTH=none to answer any caller"
+        )
+    return path
 
 
 def known_variables() -> frozenset[str]:
     """Every variable that Hangar reads, so that documentation and tests can hold it to the list."""
-    plain = {f"{PREFIX}{f.name.upper()}" for f in fields(ControllerSettings) if f.name != "images"}
-    return frozenset(plain | {f"{PREFIX}IMAGE_{engine.upper()}" for engine in DEFAULT_IMAGES})
+    named = [f.name for f in (*fields(ControllerSettings), *fields(ServerSettings)) if f.name != "images"]
+    return frozenset(
+        {f"{PREFIX}{name.upper()}" for name in (*named, "auth")}
+        | {f"{PREFIX}IMAGE_{engine.upper()}" for engine in DEFAULT_IMAGES}
+    )
