@@ -1,0 +1,6 @@
+"""`python -m app` is `hangar`."""
+
+from app.cli.main import main
+
+if __name__ == "__main__":
+    main()

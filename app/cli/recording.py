@@ -1,0 +1,126 @@
+"""Recorded requests, their context, and what the real service answers to them over HTTP."""
+
+import asyncio
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import datetime
+from typing import Any
+
+import httpx
+import orjson
+
+from app.cli.problems import CommandError
+from app.kube import times
+from app.kube.hook import HookController
+from app.server.application import create_app
+from app.server.controllers import CONTROLLERS
+from app.settings import ControllerSettings, ServerSettings
+
+_TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a sync depends on beside its request."""
+
+    now: datetime
+    settings: ControllerSettings
+
+    @classmethod
+    def read(cls, document: Any) -> "Context":
+        """From a context.json: `{"now": "<RFC 3339>", "settings": {"cluster_id": "…"}}`; settings may be absent."""
+        if not isinstance(document, dict) or document.keys() - {"now", "settings"}:
+            raise CommandError('the context is not {"now": "…", "settings": {…}}')
+        now = times.parse(document.get("now"))
+        if now is None:
+            raise CommandError("the context's now is no time such as 2026-11-29T12:00:00Z")
+        return cls(now, _settings(document.get("settings", {})))
+
+    @classmethod
+    def of(cls, request: Any) -> "Context":
+        """Default settings, and the newest time that the request mentions."""
+        found = [moment for moment in map(times.parse, _timestamps(request)) if moment]
+        if not found:
+            raise CommandError("the request mentions no time: give one with --context")
+        return cls(max(found), ControllerSettings())
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A response: its HTTP status, its JSON (`{"refused": "<sentence>"}` where there is none), its bytes."""
+
+    status: int
+    document: Any
+    body: bytes
+
+
+def replayed(request: Any, context: Context, controllers: Sequence[HookController] = CONTROLLERS) -> Answer:
+    """What the service answers to a recorded request, over HTTP in this process."""
+    path = f"/{_controller(request, controllers).name}/{hook_of(request)}"
+    app = create_app(controllers, context.settings, ServerSettings(), clock=lambda: context.now)
+
+    async def post() -> httpx.Response:
+        transport = httpx.ASGITransport(app=app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://hangar") as client:
+            return await client.post(path, content=orjson.dumps(request))
+
+    response = asyncio.run(post())
+    is_json = response.headers["content-type"] == "application/json"
+    document = orjson.loads(response.content) if is_json else {"refused": response.text}
+    return Answer(response.status_code, document, response.content)
+
+
+def hook_of(request: Any) -> str:
+    """Which hook a recorded request was sent to: customize knows no children, finalize says that it is."""
+    if not isinstance(request, dict) or "children" not in request:
+        return "customize"
+    return "finalize" if request.get("finalizing") is True else "sync"
+
+
+def pretty(document: Any) -> str:
+    """JSON as fixtures hold it: indented, keys sorted, a line end at the end."""
+    return orjson.dumps(
+        document, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
+    ).decode()
+
+
+def _settings(given: Any) -> ControllerSettings:
+    """Settings by the names of `ControllerSettings`' fields."""
+    defaults = ControllerSettings()
+    known = [field.name for field in fields(ControllerSettings)]
+    if not isinstance(given, dict):
+        raise CommandError("the context's settings are no object")
+    for name, value in given.items():
+        if name not in known:
+            raise CommandError(f"the context's settings name {name}; there are {', '.join(known)}")
+        wanted = dict if name == "images" else type(getattr(defaults, name))
+        if not isinstance(value, wanted):
+            raise CommandError(f"the context's setting {name} is not of type {wanted.__name__}")
+    return replace(defaults, **given)
+
+
+def _controller(request: Any, controllers: Sequence[HookController]) -> HookController:
+    """The controller for the request's parent. Raises `CommandError` where there is none."""
+    parent = request.get("parent") if isinstance(request, dict) else None
+    if not isinstance(parent, dict):
+        raise CommandError("the request has no parent: record a composite controller's sync, finalize or customize")
+    for controller in controllers:
+        if (parent.get("apiVersion"), parent.get("kind")) == (controller.api_version, controller.kind):
+            return controller
+    known = " or ".join(f"{controller.api_version} {controller.kind}" for controller in controllers)
+    raise CommandError(
+        f"the parent is a {parent.get('apiVersion')} {parent.get('kind')}, and Hangar answers for {known}"
+    )
+
+
+def _timestamps(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        if _TIMESTAMP.fullmatch(value):
+            yield value
+    elif isinstance(value, dict):
+        for inner in value.values():
+            yield from _timestamps(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _timestamps(inner)
