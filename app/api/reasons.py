@@ -125,7 +125,7 @@ class Reason(Explained):
     ARGUMENT_OWNED = (
         "ArgumentOwned",
         "A role passes an argument or variable that Hangar renders itself.",
-        "Remove it, or replace the whole command with `roles[].command`.",
+        "Remove it; a deployment made with a `roles[].command` of its own may pass anything.",
     )
     ARGUMENT_CONFLICT = (
         "ArgumentConflict",
@@ -135,7 +135,7 @@ class Reason(Explained):
     ENGINE_UNSUPPORTED = (
         "EngineUnsupported",
         "The engine version cannot run what the role asks for.",
-        "Raise `engine.version`, or state a command of your own.",
+        "Raise `engine.version`, or make a deployment whose role states its own `command`.",
     )
     NOT_ALLOWED = (
         "NotAllowed",
