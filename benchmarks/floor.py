@@ -45,7 +45,7 @@ def measure(pods: int, seconds: float) -> tuple[float, float, float, int, int]:
 
     gc.collect()
     gc.disable()
-    pairs = []
+    pairs: list[tuple[float, float]] = []
     until = time.perf_counter() + seconds
     while time.perf_counter() < until or len(pairs) < 15:
         pairs.append((timed(sync), timed(floor)))

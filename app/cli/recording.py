@@ -11,10 +11,10 @@ import httpx
 import orjson
 
 from app.cli.problems import CommandError
+from app.controllers import CONTROLLERS
 from app.kube import times
 from app.kube.hook import HookController
 from app.server.application import create_app
-from app.server.controllers import CONTROLLERS
 from app.settings import ControllerSettings, ServerSettings
 
 _TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")

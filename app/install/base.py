@@ -3,15 +3,12 @@
 from pathlib import PurePosixPath
 
 from app.api.crd import crds
+from app.controllers import CONTROLLERS
 from app.install.controllers import composite
 from app.install.documents import generated
 from app.install.rbac import permissions
 from app.install.service import BASE_URL, TOKEN, service_objects
-from app.kube.hook import JSON, HookController
-from app.modeldeployment import CONTROLLER
-
-# Every controller that is installed; the hook service answers for the same.
-CONTROLLERS: tuple[HookController, ...] = (CONTROLLER,)
+from app.kube.hook import JSON
 
 KUSTOMIZATION = "kustomization.yaml"
 # Folders that hold generated files alone, beside those in the base itself.

@@ -75,4 +75,6 @@ def _last_words(container: JSON) -> str:
     if not ended:
         return f"container {name} ends again and again ({restarts} restarts)"
     why = text(ended.get("reason"))
-    return f"container {name} ended with exit code {ended.get('exitCode')}{f' ({why})' * bool(why)}, {restarts} restarts"
+    return (
+        f"container {name} ended with exit code {ended.get('exitCode')}{f' ({why})' * bool(why)}, {restarts} restarts"
+    )

@@ -5,13 +5,16 @@ from typing import Any
 from app.kube.canonical import dumps
 from app.kube.hook import JSON
 
+_SCALARS = frozenset({str, int, float, bool, type(None)})
+
 
 def clone(value: Any) -> Any:
-    """A deep copy of a JSON value; several times faster than `copy.deepcopy`, which must expect anything."""
+    """A deep copy of a JSON value; much faster than `copy.deepcopy`, which must expect anything."""
+    # Most values are scalars: looking at their type here saves a call for each.
     if isinstance(value, dict):
-        return {key: clone(item) for key, item in value.items()}
+        return {key: item if type(item) in _SCALARS else clone(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [clone(item) for item in value]
+        return [item if type(item) in _SCALARS else clone(item) for item in value]
     return value
 
 

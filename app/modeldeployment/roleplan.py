@@ -25,11 +25,11 @@ ASSEMBLY_SECONDS = 60
 class RolePlan:
     """What happens to one role in this pass, in replicas.
 
-    `stays` are the live replicas of declared seats that this pass keeps, `ready` of which serve, `extra` those that a hold keeps beyond them.
-    `shed`, `broken` and `turnover.victim` leave; `gone` are their live Pods, with the strays. `members` are the
-    (ordinal, member) pairs asked for, `created` the empty seats among them, `missing` the declared seats that stay
-    empty. `outdated` counts replicas that differ from the render, `accounted` those that were compared with it or
-    created from it.
+    `stays` are the live replicas of declared seats that this pass keeps, `ready` counts those of them that serve, and
+    `extra` are those that a hold keeps beyond them. `shed`, `broken` and `turnover.victim` leave; `gone` are their
+    live Pods, with the strays. `members` are the (ordinal, member) pairs asked for, `created` the empty seats among
+    them, `missing` the declared seats that stay empty. `outdated` counts replicas that differ from the render,
+    `accounted` those that were compared with it or created from it.
     """
 
     seats: RoleSeats

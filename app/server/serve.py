@@ -26,11 +26,11 @@ from starlette.applications import Starlette
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
+from app.controllers import CONTROLLERS
 from app.server import logs
 from app.server.application import create_app
 from app.server.auth import Tokens
 from app.server.background import listening_socket, running, uvicorn_config
-from app.server.controllers import CONTROLLERS
 from app.server.operations import Readiness, create_operations
 from app.settings import ControllerSettings, ServerSettings, SettingsError
 

@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 
-from app.install.base import CONTROLLERS
+from app.controllers import CONTROLLERS
 from app.install.controllers import SecretKey, composite
 from app.kube.hook import HookController
-from app.server.controllers import CONTROLLERS as SERVED
 
 JSON = dict[str, Any]
 URL = "http://127.0.0.1:8080"
@@ -31,10 +30,6 @@ PARENTS = {
     "no spec": _parent(),
     "a spec that does not validate": _parent(roles="none"),
 }
-
-
-def test_what_is_installed_is_what_is_served() -> None:
-    assert CONTROLLERS == SERVED
 
 
 @every_controller

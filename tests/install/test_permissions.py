@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.install.base import CONTROLLERS
+from app.controllers import CONTROLLERS
 from app.install.rbac import controller_rules, permissions
 from app.kube.hook import HookController
 

@@ -9,7 +9,6 @@ from typing import Any
 from app.kube.hook import JSON
 from tests.support.builders import NOW, DeploymentBuilder, PodBuilder, a_deployment, ago, pod
 
-
 EPOCH = "1970-01-01T00:00:00Z"
 
 

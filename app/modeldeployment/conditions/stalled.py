@@ -14,6 +14,6 @@ def stalled(observed: Observed, plan: Plan) -> Condition | None:
         return Condition(TYPE, "True", plan.refusal.reason, plan.refusal.message)
     if plan.taken:
         listed = ", ".join(plan.taken)
-        message = f"Service {listed} exists in {observed.namespace} and does not belong to this deployment; remove it"
+        message = f"not ours in namespace {observed.namespace}: Service {listed}; remove what has that name,"
         return Condition(TYPE, "True", Reason.NAME_TAKEN, f"{message} or use a deployment of another name")
     return None
