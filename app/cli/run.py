@@ -8,10 +8,10 @@ import os
 import secrets
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
+from time import sleep
 from typing import Annotated
 
 import typer
@@ -135,7 +135,7 @@ class Board:
             self._view.show(shown, self._rows, self._plane.clock.elapsed)
 
     def _pause(self, seconds: float) -> None:
-        time.sleep(min(seconds / self._speed, _LONGEST_PAUSE))
+        sleep(min(seconds / self._speed, _LONGEST_PAUSE))
         self._view.tick(self._rows, self._plane.clock.elapsed + seconds)
 
 

@@ -3,7 +3,8 @@
 Time is simulated: nothing sleeps, the clock jumps to what is due next, and the same run gives the same timeline.
 It knows Kubernetes and Metacontroller, not models, and it speaks HTTP to whatever hook a CompositeController names.
 
-What it does not imitate: informer caches (reads are always current), `managedFields`, server-side apply, rolling
-update strategies, foreground deletion, CEL rules, canonical spelling of quantities, node capacity and affinity,
-init containers, and rate limits of Metacontroller's client.
+What it does not imitate: DecoratorControllers and hook version v1; rolling update strategies and server-side apply;
+Metacontroller's informer caches (reads are always current) and its client's rate limits; foreground deletion and
+orphaning; `managedFields`, CEL rules, canonical spelling of quantities, most validation of Kubernetes' own kinds;
+node capacity, selectors and affinity; init containers, liveness probes, crashes, mounted service account tokens.
 """

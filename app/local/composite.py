@@ -1,4 +1,4 @@
-"""Metacontroller's loop for one CompositeController object: when a parent is synced, and what one sync does.
+"""Metacontroller's loop for one CompositeController object: what one sync of a parent does.
 
 The order of a sync is the real one's: finalizer, claim, customize, hook, resync timer, finalized, children, status.
 """
@@ -16,23 +16,11 @@ from app.local.errors import ApiError, Conflict, NotFound
 from app.local.events import EventRecorder
 from app.local.related import ObjectMap, Related, RuleError
 from app.local.resources import Resource
-from app.local.selectors import SelectorError, matches
+from app.local.selectors import SelectorError
 from app.local.store import Store
 from app.local.table import Change
-from app.local.values import (
-    controller_of,
-    finalizers,
-    labels,
-    listed,
-    mapping,
-    meta,
-    name,
-    namespace,
-    qualified,
-    same,
-    terminating,
-    uid,
-)
+from app.local.triggers import Triggers, finalizer_of
+from app.local.values import finalizers, listed, mapping, meta, name, namespace, qualified, same, terminating, uid
 from app.local.webhook import ControllerInvalid, HookError, TooManyRequests, Webhook, authorization
 from app.local.workqueue import WorkQueue
 
@@ -54,8 +42,8 @@ class CompositeController:
         self._store = store
         self._clock = clock
         self._events = events
-        self._parent_rule = mapping(spec.get("parentResource"))
-        self._kind = store.discovery.resource(self._parent_rule["apiVersion"], self._parent_rule["resource"])
+        parents = mapping(spec.get("parentResource"))
+        self._kind = store.discovery.resource(str(parents.get("apiVersion")), str(parents.get("resource")))
         self._children, self._strategies = _child_rules(store, spec)
         hooks = mapping(spec.get("hooks"))
         self._sync_hook, self._finalize_hook, customize = (
@@ -63,11 +51,11 @@ class CompositeController:
             for hook in ("sync", "finalize", "customize")
         )
         self._related = Related(store, clock, controller, customize)
-        self._finalizer = f"metacontroller.io/compositecontroller-{name(controller)}"
+        self._finalizer = finalizer_of(controller)
         self._queue = WorkQueue(clock, self._process)
+        self._triggers = Triggers(store, controller, self._kind, self._children, self._related, self._queue.add)
         self._stopped = False
-        for parent in store.all_of(self._kind):
-            self._enqueue(parent)
+        self._enqueue_all()
         if spec.get("resyncPeriodSeconds"):
             self._resync(max(1.0, float(spec["resyncPeriodSeconds"])))
 
@@ -75,78 +63,27 @@ class CompositeController:
         def tick() -> None:
             if self._stopped:
                 return
-            for parent in self._store.all_of(self._kind):
-                self._enqueue(parent)
+            self._enqueue_all()
             self._clock.after(period, tick)
 
         self._clock.after(period, tick)
+
+    def _enqueue_all(self) -> None:
+        for parent in self._store.all_of(self._kind):
+            self._triggers.enqueue(parent)
+
+    def on_change(self, change: Change) -> None:
+        """Queues the parents that a change concerns."""
+        self._triggers.on_change(change)
 
     def stop(self) -> None:
         """Syncs no parent any more."""
         self._stopped = True
 
-    # When: what wakes a parent
-
-    def on_change(self, change: Change) -> None:
-        """Queues the parents that a change concerns."""
-        if change.resource.key == self._kind.key and not self._is_own_status_write(change):
-            self._enqueue(change.new)
-        if change.resource.key in self._children:
-            self._on_child(change)
-        if self._related.watches(change.resource):
-            for parent in self._related.interested(self._kind, change):
-                self._enqueue(parent)
-
-    def _is_own_status_write(self, change: Change) -> bool:
-        """With `ignoreStatusChanges`: an update of neither generation, labels nor annotations, of a live parent."""
-        if not self._parent_rule.get("ignoreStatusChanges") or change.type != "MODIFIED" or change.old is None:
-            return False
-        seen = ("generation", "labels", "annotations")
-        unchanged = all(same(meta(change.old).get(field), meta(change.new).get(field)) for field in seen)
-        return unchanged and not terminating(change.new)
-
-    def _on_child(self, change: Change) -> None:
-        child = change.new
-        reference = controller_of(child)
-        if reference is not None:
-            self._enqueue_owner(child, reference)
-            return
-        if terminating(child) or change.type == "DELETED":
-            return
-        for parent in self._store.all_of(self._kind, namespace(child) if self._kind.namespaced else None):
-            if self._could_adopt(parent, child):
-                self._enqueue(parent)
-
-    def _enqueue_owner(self, child: JSON, reference: JSON) -> None:
-        group = str(reference.get("apiVersion", "")).partition("/")[0]
-        if reference.get("kind") != self._kind.kind or group != self._kind.api_version.partition("/")[0]:
-            return
-        parent = self._store.find(self._kind, namespace(child), str(reference.get("name")))
-        if parent is not None and uid(parent) == reference.get("uid"):
-            self._enqueue(parent)
-
-    def _could_adopt(self, parent: JSON, child: JSON) -> bool:
-        try:
-            return matches(selector_of(self._controller, parent), labels(child))
-        except SelectorError:
-            return False
-
-    def _enqueue(self, parent: JSON) -> None:
-        if self._concerns_us(parent):
-            self._queue.add(qualified(parent))
-
-    def _concerns_us(self, parent: JSON) -> bool:
-        return self._finalizer in finalizers(parent) or self._selected(parent)
-
-    def _selected(self, parent: JSON) -> bool:
-        return matches(mapping(self._parent_rule.get("labelSelector")), labels(parent))
-
-    # What: one sync
-
     def _process(self, key: str) -> None:
         space, _, title = key.rpartition("/")
         parent = self._store.find(self._kind, space, title)
-        if self._stopped or parent is None or not self._concerns_us(parent):
+        if self._stopped or parent is None or not self._triggers.concerns_us(parent):
             self._queue.forget(key)
             return
         try:
@@ -161,7 +98,7 @@ class CompositeController:
 
     def _sync(self, key: str, parent: JSON) -> None:
         parent = self._sync_finalizer(parent)
-        if not self._concerns_us(parent):
+        if not self._triggers.concerns_us(parent):
             return
         observed = self._claim(parent)
         related = self._related.objects(parent)
@@ -207,7 +144,7 @@ class CompositeController:
         }
 
     def _call(self, parent: JSON, observed: ObjectMap, related: ObjectMap) -> JSON:
-        finalizing = self._finalize_hook is not None and (terminating(parent) or not self._selected(parent))
+        finalizing = self._finalize_hook is not None and (terminating(parent) or not self._triggers.selected(parent))
         hook = self._finalize_hook if finalizing else self._sync_hook
         if hook is None:
             raise SyncError(f"sync hook not defined for {self._identity(parent)}")

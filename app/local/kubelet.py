@@ -106,26 +106,19 @@ class Kubelet:
         startup, readiness = mapping(spec.get("startupProbe")), mapping(spec.get("readinessProbe"))
         if startup and load > startup_budget(startup):
             budget = startup_budget(startup)
-            self._later(identity, index, budget, lambda: self._restart(identity, index, spec))
+            self._later(identity, budget, lambda: self._restart(identity, index, spec))
             return
         started = first_success(startup, load) if startup else 0.0
         ready = max(started, first_success(readiness, load)) if readiness else started
         one.started, one.ready = not startup, not startup and ready == 0
         if startup:
-            self._later(identity, index, started, lambda: self._pass(identity, index, ready=ready == started))
+            self._later(identity, started, lambda: self._pass(identity, index, ready=ready == started))
         if ready > started:
-            self._later(identity, index, ready, lambda: self._pass(identity, index, ready=True))
+            self._later(identity, ready, lambda: self._pass(identity, index, ready=True))
 
-    def _later(self, identity: str, index: int, seconds: float, action: Callable[[], None]) -> None:
-        """Runs `action` unless the Pod went or the container was restarted meanwhile."""
-        restarts = self._runs[identity].containers[index].restarts
-
-        def due() -> None:
-            run = self._runs.get(identity)
-            if run is not None and run.containers[index].restarts == restarts:
-                action()
-
-        self._clock.after(seconds, due)
+    def _later(self, identity: str, seconds: float, action: Callable[[], None]) -> None:
+        """Runs `action` unless the Pod went meanwhile."""
+        self._clock.after(seconds, lambda: action() if identity in self._runs else None)
 
     def _pass(self, identity: str, index: int, *, ready: bool) -> None:
         one = self._runs[identity].containers[index]

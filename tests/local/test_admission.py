@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from app.kube.hook import JSON
-from app.local.builtin import BUILTIN, admit_pod, admit_service, qos_class
+from app.local.builtin import BUILTIN, admit_service
 from app.local.clock import Clock
 from app.local.errors import Invalid
+from app.local.pods import admit_pod, qos_class
 from app.local.resources import Discovery
 from app.local.schema import apply_defaults, problems, prune
 from app.local.store import Store

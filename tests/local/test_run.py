@@ -1,7 +1,6 @@
 """`hangar run`: from manifest to Ready through the real hook service, and what is said where it does not get there."""
 
 import io
-import time
 from pathlib import Path
 from typing import Any
 
@@ -191,7 +190,7 @@ def test_exit_codes_are_in_the_help(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_speed_paces_the_jumps_and_never_pauses_long(monkeypatch: pytest.MonkeyPatch) -> None:
     pauses: list[float] = []
-    monkeypatch.setattr(time, "sleep", pauses.append)
+    monkeypatch.setattr("app.cli.run.sleep", pauses.append)
     assert exit_code(["run", QUICKSTART, "--speed", "100"]) == 0
     assert 0.5 < sum(pauses) <= 0.8, "78 simulated seconds at 100 a second"
     assert max(pauses) <= 0.25

@@ -50,6 +50,15 @@ def test_a_resync_once_asked_for_comes_although_a_later_answer_asks_for_none(wor
     assert hook.times() == [0.05, 1.05, 5.05]
 
 
+def test_of_several_resyncs_asked_for_the_earliest_counts(world: World, hook: ScriptedHook) -> None:
+    _begin(world, Reply(desired(resyncAfterSeconds=5)))
+    world.plane.run_for(1)
+    hook.answers("sync", desired(resyncAfterSeconds=60))
+    world.thing(spec={"v": 2})
+    world.plane.run_for(70)
+    assert hook.times() == [0.05, 1.05, 5.05, 65.05]
+
+
 def test_resync_period_calls_for_every_parent(world: World, hook: ScriptedHook) -> None:
     hook.answers("sync", desired())
     world.controller(resyncPeriodSeconds=2)
