@@ -29,6 +29,7 @@ _STALLED = (
     Reason.ENGINE_UNSUPPORTED,
     Reason.NOT_ALLOWED,
     Reason.NAME_TAKEN,
+    Reason.CHILD_NOT_CREATED,
 )
 
 

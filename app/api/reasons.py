@@ -142,6 +142,11 @@ class Reason(Explained):
         "A role asks for something that this installation does not allow.",
         "Ask the platform team for the setting that the message names.",
     )
+    CHILD_NOT_CREATED = (
+        "ChildNotCreated",
+        "Something has been asked for for a minute and is not there.",
+        "Look at this object's events: the API server refuses it, or another object holds the name.",
+    )
     NAME_TAKEN = (
         "NameTaken",
         "An object that is not ours has the name of a Service that this deployment needs.",

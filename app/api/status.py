@@ -83,6 +83,24 @@ class ReplicaStatus(KubeModel):
     )
 
 
+class Interruption(KubeModel):
+    """What happened to replicas of one role; remembered after the Pods that showed it are gone."""
+
+    role: str = Field(description="Role of the replicas.")
+    reason: Literal["Failed", "Evicted", "Preempted", "MemberLost"] = Field(
+        description="Failed: a Pod ended. Evicted: the kubelet or somebody took it away. Preempted: the scheduler did, "
+        "for another Pod. MemberLost: a replica of several Pods lost one."
+    )
+    seats: str = Field(max_length=8192, description="Replicas, as ranges: 0-3,7.")
+    at: str = Field(description="When it was last seen.", json_schema_extra={"format": "date-time"})
+    attempts: int | None = Field(
+        default=None,
+        ge=1,
+        description="Failures in a row; each doubles the delay of the next attempt, up to 5 minutes.",
+    )
+    message: str | None = Field(default=None, max_length=MAX_MESSAGE, description="The words of who ended it.")
+
+
 class ModelDeploymentStatus(KubeModel):
     """What was observed, in the order in which a person reads it."""
 
@@ -111,6 +129,10 @@ class ModelDeploymentStatus(KubeModel):
     roles: list[RoleStatus] = listed(description="Counts per role, in the spec's order.", maximum=10, keys=("name",))
     replicas: list[ReplicaStatus] = listed(description="The replicas that exist, at most 64.", maximum=64)
     replicas_omitted: int | None = Field(default=None, ge=1, description="Replicas beyond the 64 listed.")
+    interruptions: list[Interruption] = listed(
+        description="The last interruptions, oldest first; forgotten once a replica has served for ten minutes.",
+        maximum=64,
+    )
     workload_id: str | None = Field(
         default=None,
         alias="workloadID",

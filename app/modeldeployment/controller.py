@@ -16,9 +16,6 @@ from app.modeldeployment.render import Identity, RenderedRole, RenderRefused, re
 from app.modeldeployment.status import fold
 from app.settings import ControllerSettings
 
-# While something that was asked for is not there, nothing wakes us but this.
-AWAITING_SECONDS = 5.0
-
 Rendered = tuple[Mapping[str, RenderedRole], Mapping[str, JSON], Refusal | None]
 
 
@@ -30,7 +27,7 @@ def sync(request: SyncRequest, now: datetime, settings: ControllerSettings) -> S
     return SyncAnswer(
         status=fold(observed, plan, roles, now, settings),
         children=children(observed, plan, roles, services),
-        resync_after_seconds=AWAITING_SECONDS if plan.awaited else 0,
+        resync_after_seconds=plan.wake,
     )
 
 

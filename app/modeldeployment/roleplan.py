@@ -1,24 +1,31 @@
-"""What one pass does to one role: arithmetic over its seats and the hash that was rendered.
+"""What one pass does to one role: arithmetic over its seats, the hash that was rendered and the memory.
 
-Seats beyond `replicas` → strays → failed and broken replicas (such a pass turns nothing over) → outdated → at most one
-turnover → creates. A role never lets a live Pod go and creates one in the same pass.
+Seats beyond `replicas` → strays → failed and condemned replicas (such a pass turns nothing over) → outdated → at most
+one turnover → creates. A role never lets a live Pod go and creates one in the same pass.
 
-A replica is *broken* when a member has ended, or has gone for good: it is let go whole and made again. A member that is
-merely not there yet is told from a lost one by time: Metacontroller's cache may show the first of a set before the
-second, so for `ASSEMBLY_SECONDS` after the youngest member's birth the missing ones are asked for again.
+- A *failed* replica (a member has ended) is let go whole once its interruption is stored, and made again after a delay
+  that grows with each failure in a row: 10 s, doubling to 5 min.
+- A *lost* member is made again in its seat, once its old Pod is gone. The replica is *condemned*, let go whole, where
+  the render no longer equals the survivors (a new member would mix versions), or where it does not serve again within
+  30 minutes of its last loss.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Literal
 
-from app.kube import times
 from app.kube.pods import PodView
+from app.modeldeployment.interruptions import Interruption, Key, Memory
 from app.modeldeployment.rollout import Turnover, turn_over
 from app.modeldeployment.seats import Replica, RoleSeats
+from app.modeldeployment.witness import failures, witness
 
-ASSEMBLY_SECONDS = 60
+FIRST_DELAY = timedelta(seconds=10)
+LONGEST_DELAY = timedelta(minutes=5)
+LOSS_LIMIT = timedelta(minutes=30)
+# What was seen is written in one pass and acted on in the next; an own status write wakes nobody.
+WRITTEN_FIRST_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +35,15 @@ class RolePlan:
     `stays` are the live replicas of declared seats that this pass keeps, `ready` counts those of them that serve, and
     `extra` are those that a hold keeps beyond them. `shed`, `broken` and `turnover.victim` leave; `gone` are their
     live Pods, with the strays. `members` are the (ordinal, member) pairs asked for, `created` the empty seats among
-    them, `missing` the declared seats that stay empty. `outdated` counts replicas that differ from the render,
-    `accounted` those that were compared with it or created from it.
+    them, `missing` the declared seats that stay empty, `delayed` those of them that wait, with when they are due.
+    `outdated` counts replicas that differ from the render, `accounted` those that were compared with it or created
+    from it. `memory` is what is to be stored of this role; `wake` the seconds until a clock matters, 0 for never.
     """
 
     seats: RoleSeats
     stays: tuple[Replica, ...]
     ready: int
+    memory: Memory
     extra: tuple[Replica, ...] = ()
     shed: tuple[Replica, ...] = ()
     broken: tuple[Replica, ...] = ()
@@ -43,8 +52,10 @@ class RolePlan:
     members: tuple[tuple[int, int], ...] = ()
     created: tuple[int, ...] = ()
     missing: tuple[int, ...] = ()
+    delayed: Mapping[int, datetime] = field(default_factory=dict)
     outdated: int = 0
     accounted: int = 0
+    wake: float = 0
 
     @property
     def name(self) -> str:
@@ -57,25 +68,34 @@ class RolePlan:
         return self.seats.role.replicas
 
 
-def plan_role(seats: RoleSeats, pod_hash: str, gate: Literal["Ready", "Admitted"], now: datetime) -> RolePlan:
-    """One role's plan where it was rendered, to Pods of `pod_hash`."""
+def plan_role(
+    seats: RoleSeats, pod_hash: str, gate: Literal["Ready", "Admitted"], stored: Memory, now: datetime
+) -> RolePlan:
+    """One role's plan where it was rendered, to Pods of `pod_hash`; `stored` are the interruptions known before."""
     declared, beyond = _split(seats)
-    broken = tuple(replica for replica in declared if _broken(replica, pod_hash, now))
+    memory = witness(stored, seats, now)
+    failed = [replica for replica in declared if replica.ended]
+    unstored = [replica for replica in failed if _freshly_seen(replica, stored, memory)]
+    condemned = [replica for replica in declared if _condemned(replica, pod_hash, stored, now)]
+    broken = tuple(r for r in declared if r in condemned or (r.ended and r not in unstored))
     outdated = [replica for replica in declared if replica.differs(pod_hash)]
-    if beyond or seats.strays or broken:
-        turnover = Turnover(held_by=f"role {seats.role.name} first lets go what must leave") if outdated else Turnover()
-    else:
-        turnover = turn_over(seats, outdated, gate)
+    turnover = Turnover()
+    if outdated:
+        busy = beyond or seats.strays or failed or condemned
+        first = f"role {seats.role.name} first lets go what must leave"
+        turnover = Turnover(held_by=first) if busy else turn_over(seats, outdated, gate)
     leaving = {turnover.victim, *(replica.ordinal for replica in broken)}
     stays = tuple(replica for replica in declared if replica.ordinal not in leaving)
     gone = (*_pods(beyond), *seats.strays, *_pods(replica for replica in declared if replica.ordinal in leaving))
-    members = () if gone else _wanted(seats)
+    delayed = _delayed(seats, memory, now)
+    members = () if gone else _wanted(seats, delayed)
     created = tuple(dict.fromkeys(ordinal for ordinal, _ in members if ordinal not in seats.replicas))
     present = {replica.ordinal for replica in stays} | set(created)
     return RolePlan(
         seats=seats,
         stays=stays,
         ready=_serving(stays),
+        memory=memory,
         shed=beyond,
         broken=broken,
         turnover=turnover,
@@ -83,22 +103,30 @@ def plan_role(seats: RoleSeats, pod_hash: str, gate: Literal["Ready", "Admitted"
         members=members,
         created=created,
         missing=tuple(ordinal for ordinal in range(seats.role.replicas) if ordinal not in present),
+        delayed=delayed,
         outdated=len(outdated),
         accounted=len(declared) + len(created),
+        wake=_wake(bool(unstored), delayed, _deadlines(stays, memory), now),
     )
 
 
-def hold_role(seats: RoleSeats, *, sheds: bool) -> RolePlan:
-    """A role under a hold: nothing is made or turned over; seats beyond `replicas` leave where `sheds`."""
+def hold_role(seats: RoleSeats, stored: Memory, now: datetime, *, sheds: bool) -> RolePlan:
+    """A role under a hold: nothing is made or turned over and no clock acts; seats beyond leave where `sheds`."""
     declared, beyond = _split(seats)
+    memory = witness(stored, seats, now)
     if sheds:
-        return RolePlan(seats, declared, _serving(declared), shed=beyond, gone=tuple(_pods(beyond)))
-    return RolePlan(seats, declared, _serving(declared), extra=beyond)
+        return RolePlan(seats, declared, _serving(declared), memory, shed=beyond, gone=tuple(_pods(beyond)))
+    return RolePlan(seats, declared, _serving(declared), memory, extra=beyond)
 
 
 def release_role(seats: RoleSeats) -> RolePlan:
-    """A role of a deployment that is finalized: every live Pod leaves."""
-    return RolePlan(seats, (), 0, shed=tuple(seats.live), gone=(*_pods(seats.live), *seats.strays))
+    """A role of a deployment that is finalized: every live Pod leaves, and nothing need be remembered."""
+    return RolePlan(seats, (), 0, {}, shed=tuple(seats.live), gone=(*_pods(seats.live), *seats.strays))
+
+
+def delay(attempts: int) -> timedelta:
+    """How long after its failure a replica that failed so often in a row is made again."""
+    return min(FIRST_DELAY * (1 << min(attempts - 1, 10)), LONGEST_DELAY)
 
 
 def _split(seats: RoleSeats) -> tuple[tuple[Replica, ...], tuple[Replica, ...]]:
@@ -116,26 +144,55 @@ def _pods(replicas: Iterable[Replica]) -> list[PodView]:
     return [pod for replica in replicas for pod in replica.members.values()]
 
 
-def _broken(replica: Replica, pod_hash: str, now: datetime) -> bool:
-    if replica.ended:
-        return True
-    if replica.whole:
+def _freshly_seen(replica: Replica, stored: Memory, memory: Memory) -> bool:
+    """Whether the failure of a replica is not stored yet."""
+    keys: list[Key] = [(replica.role, replica.ordinal, "Failed"), (replica.role, replica.ordinal, "Evicted")]
+    return any(memory.get(key) != stored.get(key) for key in keys)
+
+
+def _condemned(replica: Replica, pod_hash: str, stored: Memory, now: datetime) -> bool:
+    if replica.serves or replica.ended:
         return False
-    return bool(replica.terminating) or replica.differs(pod_hash) or not _assembling(replica, now)
+    if not replica.whole and replica.differs(pod_hash):
+        return True
+    loss = stored.get((replica.role, replica.ordinal, "MemberLost"))
+    return loss is not None and now - loss.at >= LOSS_LIMIT
 
 
-def _assembling(replica: Replica, now: datetime) -> bool:
-    births = [times.parse(pod.created_at) for pod in replica.members.values()]
-    return any(birth is not None and now - birth < timedelta(seconds=ASSEMBLY_SECONDS) for birth in births)
+def _delayed(seats: RoleSeats, memory: Memory, now: datetime) -> dict[int, datetime]:
+    """When the empty seats that wait after a failure are due; those that are due already are not among them."""
+    if not memory:
+        return {}
+    due: dict[int, datetime] = {}
+    for ordinal in range(seats.role.replicas):
+        failure: Interruption | None = failures(memory, seats.role.name, ordinal)
+        if failure is not None and ordinal not in seats.replicas:
+            due[ordinal] = failure.at + delay(failure.attempts)
+    return {ordinal: at for ordinal, at in due.items() if at > now}
 
 
-def _wanted(seats: RoleSeats) -> tuple[tuple[int, int], ...]:
-    """The (ordinal, member) pairs to ask for: all of an empty seat, the rest of one that assembles."""
+def _wanted(seats: RoleSeats, delayed: Mapping[int, datetime]) -> tuple[tuple[int, int], ...]:
+    """The (ordinal, member) pairs to ask for: all of an empty seat, and members whose old Pod is gone."""
     wanted = []
     for ordinal in range(seats.role.replicas):
         replica = seats.replicas.get(ordinal)
-        if replica and (replica.whole or replica.terminating):
+        if ordinal in delayed or (replica and (replica.whole or not replica.members)):
             continue
-        held = replica.members if replica else {}
+        held = {*replica.members, *(pod.member for pod in replica.terminating)} if replica else set()
         wanted += [(ordinal, member) for member in range(seats.role.size) if member not in held]
     return tuple(wanted)
+
+
+def _deadlines(stays: Iterable[Replica], memory: Memory) -> list[datetime]:
+    if not memory:
+        return []
+    losses = [memory.get((replica.role, replica.ordinal, "MemberLost")) for replica in stays]
+    return [loss.at + LOSS_LIMIT for loss in losses if loss is not None]
+
+
+def _wake(unstored: bool, delayed: Mapping[int, datetime], deadlines: list[datetime], now: datetime) -> float:
+    """Seconds until this role must be looked at though nothing changed; whole ones, and 0 where no clock matters."""
+    if unstored:
+        return WRITTEN_FIRST_SECONDS
+    waits = [(moment - now).total_seconds() for moment in (*delayed.values(), *deadlines)]
+    return float(max(1, -int(-min(waits) // 1))) if waits else 0

@@ -42,6 +42,8 @@ def _closed_by(other: Replica | None, gate: Literal["Ready", "Admitted"]) -> str
     if other.terminating:
         node = other.terminating[0].node_name
         return f"it is still terminating on node {node}; remove or taint that node if it does not answer"
+    if not other.whole:
+        return "it lacks a member"
     if gate == "Ready" and not other.serves:
         waiting = next(pod for pod in other.members.values() if pod.progress is not Progress.READY)
         return f"it does not serve ({trouble.of(waiting)[1]})"

@@ -14,9 +14,10 @@ from app.kube import times
 from app.kube.hook import JSON
 from app.kube.pods import maps, text
 from app.kube.text import clip
+from app.modeldeployment import interruptions
 from app.modeldeployment.admission import admission
 from app.modeldeployment.conditions import JUDGES, Condition
-from app.modeldeployment.conditions.base import pods, replicas
+from app.modeldeployment.conditions.base import pods
 from app.modeldeployment.observe import SERVICE, Observed
 from app.modeldeployment.plan import Hold, Plan
 from app.modeldeployment.render import RenderedRole
@@ -51,6 +52,7 @@ def fold(
         "roles": [_role(role) for role in plan.roles],
         "replicas": listed[:MAX_REPLICAS_LISTED],
         "replicasOmitted": max(len(listed) - MAX_REPLICAS_LISTED, 0),
+        "interruptions": interruptions.write(plan.memory),
         "workloadID": observed.workload_id,
         "clusterID": settings.cluster_id,
         "conditions": dated(found, observed, now),
@@ -105,7 +107,9 @@ def dated(found: list[Condition], observed: Observed, now: datetime) -> list[JSO
     for condition in found:
         previous = before.get(condition.type, {})
         stored = text(previous.get("lastTransitionTime"))
-        unchanged = previous.get("status") == condition.status and stored
+        unchanged = stored and previous.get("status") == condition.status
+        if condition.type == "Reconciling":  # dates what is under way, so that it can be overdue
+            unchanged = unchanged and previous.get("reason") == condition.reason.value
         written.append(
             {
                 "type": condition.type,
@@ -133,12 +137,18 @@ def _phase(observed: Observed, plan: Plan, found: list[Condition], question: JSO
     asked = question or {}
     parts = [
         stalled.message if stalled else "",
-        f"{plan.ready} of {replicas(plan.desired)} ready",
-        text(asked.get("message")),
+        f"{plan.ready} of {plan.desired} replicas ready",
+        text(asked.get("message")) or _short_of(verdicts),
         plan.hold.value if plan.hold is Hold.OFF else "",
     ]
     reason_word = stalled.reason.value if stalled else text(asked.get("reason")) or Reason.REPLICAS_NOT_READY.value
     return "Degraded" if plan.ready else "Starting", "; ".join(part for part in parts if part), reason_word
+
+
+def _short_of(verdicts: Mapping[str, Condition]) -> str:
+    """Why fewer replicas exist than are declared, where none of those that do exist has anything to say."""
+    found = verdicts.get("ReplicasUpToDate")
+    return found.message if found and found.status == "False" else ""
 
 
 def _summary(plan: Plan) -> str:

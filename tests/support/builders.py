@@ -27,7 +27,7 @@ H100: JSON = {
     "nodeSelector": {"node.example.com/pool": "h100"},
     "tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}],
 }
-Change = Callable[[JSON], None]
+Change = Callable[[JSON], object]
 
 
 def ago(seconds: float) -> str:
@@ -84,6 +84,14 @@ class PodBuilder:
     def ended(self, reason: str, message: str) -> Self:
         """Phase Failed, as the kubelet leaves it."""
         return self.but(lambda p: p.update(status={"phase": "Failed", "reason": reason, "message": message}))
+
+    def ready_for(self, seconds: float) -> Self:
+        return self.but(lambda p: [c.update(lastTransitionTime=ago(seconds)) for c in p["status"]["conditions"]])
+
+    def disrupted(self, reason: str, message: str) -> Self:
+        """Somebody else takes it away, and says so."""
+        target = {"type": "DisruptionTarget", "status": "True", "reason": reason, "message": message}
+        return self.but(lambda p: p["status"]["conditions"].append(target))
 
     def named(self, name: str) -> Self:
         return self.but(lambda p: p["metadata"].update(name=name))

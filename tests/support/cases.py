@@ -52,6 +52,16 @@ def _stored(condition: str, status: str, reason: str) -> JSON:
     }
 
 
+def _interruption(role: str, reason: str, seats: str, seconds_ago: float, **more: Any) -> JSON:
+    return {"role": role, "reason": reason, "seats": seats, "at": ago(seconds_ago), **more}
+
+
+def _evicted() -> DeploymentBuilder:
+    """Replica 1 of two was evicted by the kubelet."""
+    lost = pod("server", 1).ended("Evicted", "The node was low on resource: memory.")
+    return _server(2).having(pod("server", 0), lost).with_services()
+
+
 def _starting() -> dict[str, JSON]:
     server = _server()
     return {
@@ -157,12 +167,73 @@ def _converging() -> dict[str, JSON]:
         .with_services()
         .request(),
         "lost-replica-is-made-again": _server(2).having(pod("server", 0)).with_services().request(),
-        "lost-member-takes-its-replica-along": _pair()
+        "lost-member-is-made-again-in-its-seat": _pair()
         .having(pod("prefill", 0), pod("prefill", 1), pod("decode", 0, 1))
         .with_services()
         .request(),
-        "evicted-pod-takes-its-replica-along": _server(2)
-        .having(pod("server", 0), pod("server", 1).ended("Evicted", "The node was low on resource: memory."))
+        "lost-member-waits-for-its-old-pod": _pair()
+        .having(pod("prefill", 0), pod("prefill", 1), pod("decode", 0, 0).terminating(), pod("decode", 0, 1))
+        .with_services()
+        .request(),
+        "lost-member-of-another-render-condemns-its-replica": _pair()
+        .having(pod("prefill", 0), pod("prefill", 1), pod("decode", 0, 1).outdated())
+        .with_services()
+        .request(),
+        "replica-that-does-not-come-back-in-thirty-minutes-is-condemned": _pair()
+        .with_status(interruptions=[_interruption("decode", "MemberLost", "0", 1800)])
+        .having(pod("prefill", 0), pod("prefill", 1), pod("decode", 0, 0).loading(), pod("decode", 0, 1))
+        .with_services()
+        .request(),
+        "replica-that-serves-again-forgets-its-lost-member": _pair()
+        .with_status(interruptions=[_interruption("decode", "MemberLost", "0", 900)])
+        .having(pod("prefill", 0), pod("prefill", 1), pod("decode", 0, 0), pod("decode", 0, 1))
+        .with_services()
+        .request(),
+        "evicted-pod-is-remembered-before-it-leaves": _evicted().request(),
+        "evicted-pod-leaves-once-it-is-remembered": _evicted()
+        .with_status(interruptions=[_interruption("server", "Evicted", "1", 1, attempts=1)])
+        .request(),
+        "failed-replica-waits-before-it-is-made-again": _server(2)
+        .with_status(interruptions=[_interruption("server", "Evicted", "1", 5, attempts=3)])
+        .having(pod("server", 0))
+        .with_services()
+        .request(),
+        "failed-replica-is-made-again-when-it-is-due": _server(2)
+        .with_status(interruptions=[_interruption("server", "Evicted", "1", 40, attempts=3)])
+        .having(pod("server", 0))
+        .with_services()
+        .request(),
+        "failures-in-a-row-are-counted": _evicted()
+        .with_status(interruptions=[_interruption("server", "Evicted", "1", 2000, attempts=2)])
+        .request(),
+        "failures-are-forgotten-after-ten-ready-minutes": _server(2)
+        .with_status(interruptions=[_interruption("server", "Failed", "0-1", 2000, attempts=2)])
+        .having(pod("server", 0), pod("server", 1).ready_for(590))
+        .with_services()
+        .request(),
+        "drained-pod-is-remembered-with-the-words-of-who-drains": _server(2)
+        .having(
+            pod("server", 0),
+            pod("server", 1).terminating().disrupted("EvictionByEvictionAPI", "Eviction API"),
+        )
+        .with_services()
+        .request(),
+        "preemption-by-the-scheduler-is-remembered": _server(2)
+        .having(pod("server", 0), pod("server", 1).terminating().disrupted("PreemptionByScheduler", "priority"))
+        .with_services()
+        .request(),
+        "off-remembers-but-acts-on-no-clock": _evicted()
+        .off()
+        .with_status(interruptions=[_interruption("server", "Evicted", "1", 1, attempts=1)])
+        .request(),
+        "object-that-does-not-come-is-named-after-a-minute": _server(2)
+        .with_status(conditions=[{**_stored("Reconciling", "True", "ChildNotObserved"), "lastTransitionTime": ago(60)}])
+        .having(pod("server", 0))
+        .with_services()
+        .request(),
+        "object-that-does-not-come-has-its-minute": _server(2)
+        .with_status(conditions=[{**_stored("Reconciling", "True", "ChildNotObserved"), "lastTransitionTime": ago(59)}])
+        .having(pod("server", 0))
         .with_services()
         .request(),
         "node-without-its-devices-is-named": _server(1)

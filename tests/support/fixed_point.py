@@ -1,17 +1,19 @@
 """Applying an answer as Metacontroller and an API server would, with no scheduler and no kubelet behind them."""
 
 from copy import deepcopy
+from datetime import datetime
 
 import orjson
 
+from app.kube import times
 from app.kube.hook import JSON, SyncAnswer
 from app.local.merge import apply_update
-from tests.support.builders import UID, observed
+from tests.support.builders import NOW, UID, observed
 
 _SERVICE_DEFAULTS: JSON = {"clusterIP": "10.0.0.12", "type": "ClusterIP", "sessionAffinity": "None"}
 
 
-def applied(envelope: JSON, found: SyncAnswer) -> JSON:
+def applied(envelope: JSON, found: SyncAnswer, now: datetime = NOW) -> JSON:
     """The next request after `found` was applied: let-go children gone, new ones there, InPlace ones merged."""
     after = deepcopy(envelope)
     after["parent"]["status"] = deepcopy(found.status)
@@ -27,7 +29,7 @@ def applied(envelope: JSON, found: SyncAnswer) -> JSON:
     for (kind, name), child in desired.items():
         children = after["children"].setdefault(f"{kind}.{child['apiVersion']}", {})
         if f"{namespace}/{name}" not in children:
-            children[f"{namespace}/{name}"] = _created(child, namespace)
+            children[f"{namespace}/{name}"] = _created(child, namespace, now)
     return after
 
 
@@ -37,8 +39,9 @@ def _labelled(child: JSON) -> JSON:
     return child
 
 
-def _created(child: JSON, namespace: str) -> JSON:
-    item = observed(_labelled(child), namespace, UID, age=1)
+def _created(child: JSON, namespace: str, now: datetime) -> JSON:
+    item = observed(_labelled(child), namespace, UID)
+    item["metadata"]["creationTimestamp"] = times.render(now)
     if item["kind"] == "Service":
         item["spec"] = {**_SERVICE_DEFAULTS, **item["spec"]}
     else:

@@ -1,5 +1,6 @@
 """The shape that every condition's function returns."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.api.conditions import ConditionStatus
@@ -31,7 +32,7 @@ def pods(count: int) -> str:
     return f"{count} Pod" if count == 1 else f"{count} Pods"
 
 
-def ordinals(found: tuple[int, ...], most: int = 8) -> str:
+def listed(found: Sequence[object], most: int = 8) -> str:
     """`0, 1, 2 and 5 more`."""
-    listed = ", ".join(str(ordinal) for ordinal in found[:most])
-    return listed + (f" and {len(found) - most} more" if len(found) > most else "")
+    shown = ", ".join(str(item) for item in found[:most])
+    return shown + (f" and {len(found) - most} more" if len(found) > most else "")

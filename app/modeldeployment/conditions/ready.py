@@ -17,5 +17,5 @@ def ready(observed: Observed, plan: Plan) -> Condition:
     if plan.taken:
         return Condition(TYPE, "False", Reason.NAME_TAKEN, f"Service {plan.taken[0]} belongs to somebody else")
     if plan.ready < plan.desired:
-        return Condition(TYPE, "False", Reason.REPLICAS_NOT_READY, f"{plan.ready} of {replicas(plan.desired)} ready")
+        return Condition(TYPE, "False", Reason.REPLICAS_NOT_READY, f"{plan.ready} of {plan.desired} replicas ready")
     return Condition(TYPE, "True", Reason.ALL_REPLICAS_READY, f"{replicas(plan.ready)} ready")

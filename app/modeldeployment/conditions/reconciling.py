@@ -1,7 +1,7 @@
 """Reconciling (abnormal-true, present only while True): Hangar is on its way to what the spec declares."""
 
 from app.api.reasons import Reason
-from app.modeldeployment.conditions.base import Condition, pods, replicas
+from app.modeldeployment.conditions.base import Condition, listed, pods, replicas
 from app.modeldeployment.observe import Observed
 from app.modeldeployment.plan import Hold, Plan
 
@@ -23,7 +23,7 @@ def _under_way(plan: Plan) -> tuple[Reason, str] | None:
     missing = sum(len(role.missing) for role in plan.roles)
     shed = sum(len(role.shed) for role in plan.roles)
     if plan.awaited:
-        return Reason.CHILD_NOT_OBSERVED, f"objects asked for and not there yet: {plan.awaited}"
+        return Reason.CHILD_NOT_OBSERVED, f"asked for and not there yet: {listed(plan.awaited)}"
     if outdated:
         return Reason.ROLLOUT_IN_PROGRESS, f"{replicas(outdated)} to turn over"
     if missing:
@@ -31,5 +31,5 @@ def _under_way(plan: Plan) -> tuple[Reason, str] | None:
     if shed:
         return Reason.SCALING_IN, f"{replicas(shed)} beyond the declared count leave"
     if plan.ready < plan.desired:
-        return Reason.REPLICAS_STARTING, f"{plan.ready} of {replicas(plan.desired)} ready"
+        return Reason.REPLICAS_STARTING, f"{plan.ready} of {plan.desired} replicas ready"
     return None

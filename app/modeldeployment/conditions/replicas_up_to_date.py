@@ -5,8 +5,9 @@ as RolloutInProgress, told by the stored reason; any other empty seat is a repla
 """
 
 from app.api.reasons import Reason
+from app.kube import times
 from app.kube.pods import condition
-from app.modeldeployment.conditions.base import Condition, ordinals, replicas
+from app.modeldeployment.conditions.base import Condition, listed, replicas
 from app.modeldeployment.observe import Observed
 from app.modeldeployment.plan import Plan
 from app.modeldeployment.roleplan import RolePlan
@@ -27,12 +28,12 @@ def replicas_up_to_date(observed: Observed, plan: Plan) -> Condition:
     missing = sum(len(role.missing) for role in plan.roles)
     if missing:
         return _missing(observed, plan, missing)
-    return Condition(TYPE, "True", Reason.UP_TO_DATE, f"{accounted} of {replicas(plan.desired)} match the render")
+    return Condition(TYPE, "True", Reason.UP_TO_DATE, f"{accounted} of {plan.desired} replicas match the render")
 
 
 def _rollout(plan: Plan, outdated: int) -> str:
     """How many differ, what this pass does about it, and who holds the gate of each role that waits."""
-    parts = [f"{outdated} of {replicas(plan.desired)} differ from the render"]
+    parts = [f"{outdated} of {plan.desired} replicas differ from the render"]
     turned = [f"{role.name} {role.turnover.victim}" for role in plan.roles if role.turnover.victim is not None]
     if turned:
         parts.append(f"this pass turns over {', '.join(turned)}")
@@ -50,4 +51,8 @@ def _missing(observed: Observed, plan: Plan, missing: int) -> Condition:
 
 
 def _empty(role: RolePlan) -> str:
-    return f"role {role.name} replica {ordinals(role.missing)}"
+    seats = f"role {role.name} replica {listed(role.missing)}"
+    if not role.delayed:
+        return seats
+    first = min(role.delayed, key=role.delayed.__getitem__)
+    return f"{seats} ({first} is tried again at {times.render(role.delayed[first])})"
