@@ -90,8 +90,25 @@ def test_every_empty_declared_seat_is_filled_in_time(world: World) -> None:
         if world.strays and role == world.roles[0][0]:
             continue
         for ordinal in range(replicas):
+            if (role, ordinal) in world.remembered:
+                continue  # it may have to wait
             if all(p.state == "absent" for p in world.pods if (p.role, p.ordinal) == (role, ordinal)):
                 assert {_pod_name(world, role, ordinal, m) for m in range(size)} <= created
+
+
+@given(worlds())
+def test_a_failed_replica_leaves_only_once_its_failure_is_stored(world: World) -> None:
+    envelope = world.request()
+    found, leaving = answer(envelope), _leaving(world)
+    for role, replicas, _ in world.roles:
+        for ordinal in range(replicas):
+            failed = [p for p in world.replica(role, ordinal) if p.state == "ended"]
+            if not failed or (role, ordinal) in world.remembered:
+                continue
+            assert not leaving & {_pod_name(world, role, ordinal, p.member) for p in failed}
+            assert found.resync_after_seconds == 1
+            entries = [entry for entry in found.status["interruptions"] if entry["role"] == role]
+            assert any(entry["at"] == "2026-11-29T12:00:00Z" for entry in entries)
 
 
 @given(worlds(enabled=False))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 
 from app.kube.hook import JSON
-from tests.support.builders import DeploymentBuilder, PodBuilder, a_deployment, pod
+from tests.support.builders import DeploymentBuilder, PodBuilder, a_deployment, ago, pod
 
 READY = ("ready", "ready-outdated")
 CONDITIONS = (
@@ -53,13 +53,15 @@ class SeatPod:
 
 @dataclass(frozen=True)
 class World:
-    """A deployment, its roles as (name, replicas, size), its Pods, and whether strays are about."""
+    """A deployment, its roles as (name, replicas, size), its Pods, how many strays are about, and which seats'
+    failures are stored already."""
 
     deployment: DeploymentBuilder
     roles: tuple[tuple[str, int, int], ...]
     pods: tuple[SeatPod, ...]
     gate: str
     strays: int
+    remembered: frozenset[tuple[str, int]]
 
     def request(self) -> JSON:
         return self.deployment.request()
@@ -71,6 +73,12 @@ class World:
     def serves(self, role: str, ordinal: int, size: int) -> bool:
         members = self.replica(role, ordinal)
         return len(members) == size and all(p.state in READY for p in members)
+
+
+def _entry(draw: st.DrawFn, role: str, ordinal: int) -> JSON:
+    at = ago(draw(st.sampled_from([1, 15, 600, 3000])))
+    entry = {"role": role, "reason": "Evicted", "seats": str(ordinal), "at": at}
+    return {**entry, "attempts": draw(st.integers(1, 9))}
 
 
 @st.composite
@@ -95,6 +103,8 @@ def worlds(draw: st.DrawFn, *, enabled: bool = True, with_types: bool = True) ->
         deployment = deployment.with_services()
     if draw(st.integers(0, 4)) == 0:
         deployment = deployment.beside("qwen")
+    remembered = draw(st.sets(st.sampled_from([(p.role, p.ordinal) for p in pods]))) if pods else set()
+    deployment = deployment.with_status(interruptions=[_entry(draw, role, ordinal) for role, ordinal in remembered])
     if not with_types:
         deployment = deployment.without_types()
-    return World(deployment, tuple(roles), tuple(pods), gate, strays)
+    return World(deployment, tuple(roles), tuple(pods), gate, strays, frozenset(remembered))
