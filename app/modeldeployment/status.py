@@ -17,7 +17,7 @@ from app.kube.text import clip
 from app.modeldeployment import interruptions
 from app.modeldeployment.admission import admission
 from app.modeldeployment.conditions import JUDGES, Condition
-from app.modeldeployment.conditions.base import pods
+from app.modeldeployment.conditions.base import listed, pods
 from app.modeldeployment.observe import SERVICE, Observed
 from app.modeldeployment.plan import Hold, Plan
 from app.modeldeployment.render import RenderedRole
@@ -37,7 +37,7 @@ def fold(
     found = [condition for judge in JUDGES if (condition := judge(observed, plan)) is not None]
     question = admission(plan)
     phase, message, reason = _phase(observed, plan, found, question)
-    listed = [_replica(replica) for role in plan.roles for replica in (*role.stays, *role.extra)]
+    shown = [_replica(replica) for role in plan.roles for replica in (*role.stays, *role.extra)]
     status: JSON = {
         "observedGeneration": observed.generation,
         "phase": phase,
@@ -50,8 +50,8 @@ def fold(
         "endpoint": _endpoint(observed, plan, roles),
         "admission": question,
         "roles": [_role(role) for role in plan.roles],
-        "replicas": listed[:MAX_REPLICAS_LISTED],
-        "replicasOmitted": max(len(listed) - MAX_REPLICAS_LISTED, 0),
+        "replicas": shown[:MAX_REPLICAS_LISTED],
+        "replicasOmitted": max(len(shown) - MAX_REPLICAS_LISTED, 0),
         "interruptions": interruptions.write(plan.memory),
         "workloadID": observed.workload_id,
         "clusterID": settings.cluster_id,
@@ -138,17 +138,20 @@ def _phase(observed: Observed, plan: Plan, found: list[Condition], question: JSO
     parts = [
         stalled.message if stalled else "",
         f"{plan.ready} of {plan.desired} replicas ready",
-        text(asked.get("message")) or _short_of(verdicts),
+        text(asked.get("message")) or _short_of(plan, verdicts),
         plan.hold.value if plan.hold is Hold.OFF else "",
     ]
     reason_word = stalled.reason.value if stalled else text(asked.get("reason")) or Reason.REPLICAS_NOT_READY.value
     return "Degraded" if plan.ready else "Starting", "; ".join(part for part in parts if part), reason_word
 
 
-def _short_of(verdicts: Mapping[str, Condition]) -> str:
-    """Why fewer replicas exist than are declared, where none of those that do exist has anything to say."""
+def _short_of(plan: Plan, verdicts: Mapping[str, Condition]) -> str:
+    """Why fewer replicas serve than are declared, where no Pod has anything to say."""
     found = verdicts.get("ReplicasUpToDate")
-    return found.message if found and found.status == "False" else ""
+    if found and found.status == "False":
+        return found.message
+    lacking = [f"{role.name} {replica.ordinal}" for role in plan.roles for replica in role.stays if not replica.whole]
+    return f"lacking a member: {listed(lacking)}" if lacking else ""
 
 
 def _summary(plan: Plan) -> str:
