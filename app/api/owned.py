@@ -1,4 +1,4 @@
-"""Arguments and variables that Hangar renders itself, by engine name. One table for the schema and the renderer.
+"""Arguments and variables that are Hangar's own to render, by engine name. One table for the schema and the renderer.
 
 The schema refuses their exact spelling; the renderer reads them as the engine does (unique prefixes too).
 """

@@ -5,6 +5,8 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from app.api.role import LABEL
+
 _MOST = 3
 # What each kind of pydantic problem reads as; the parts in braces are its context.
 _WORDS = {
@@ -13,10 +15,10 @@ _WORDS = {
     "model_type": "must be an object",
     "dict_type": "must be an object",
     "list_type": "must be a list",
-    "int_type": "must be a whole number",
-    "string_type": "must be a string",
-    "bool_type": "must be true or false",
-    "literal_error": "must be {expected}",
+    "int_type": "must be a whole number, without quotes",
+    "string_type": "must be a string: put it in quotes",
+    "bool_type": "must be true or false, without quotes",
+    "literal_error": "must be {expected}, not {found}",
     "greater_than_equal": "must be at least {ge}",
     "less_than_equal": "must be at most {le}",
     "too_short": "must have at least {min_length} items",
@@ -25,6 +27,7 @@ _WORDS = {
     "string_too_long": "must have at most {max_length} characters",
     "string_pattern_mismatch": "must match {pattern}",
 }
+_PATTERNS = {LABEL: "must be lower-case letters, digits and inner dashes"}
 _QUANTITY = "must be a quantity such as 4, 500m or 16Gi"
 
 
@@ -41,15 +44,22 @@ def _path(root: str, location: tuple[int | str, ...]) -> str:
 def _text(problem: ErrorDetails) -> str:
     if any(_is_branch(part) for part in problem["loc"]):
         return _QUANTITY  # the only union among the kinds
-    context: dict[str, Any] = problem.get("ctx", {})
+    context: dict[str, Any] = {**problem.get("ctx", {}), "found": _found(problem["input"])}
+    if context.get("pattern") in _PATTERNS:
+        return _PATTERNS[context["pattern"]]
     words = _WORDS.get(problem["type"])
     return words.format(**context) if words else problem["msg"]
+
+
+def _found(value: Any) -> str:
+    """A short spelling of a wrong word. Only where words of a fixed list are expected, so no secret is quoted."""
+    return repr(value) if isinstance(value, str) and len(value) <= 40 else "what is there"
 
 
 def sentence(error: ValidationError, root: str) -> str:
     """The first problems of `error`, each with its path below `root`, for example `spec.roles[0].size must be …`."""
     found: dict[str, str] = {}
-    for problem in error.errors(include_url=False, include_input=False):
+    for problem in error.errors(include_url=False):
         found.setdefault(_path(root, problem["loc"]), _text(problem))
     listed = [f"{path} {text}" for path, text in found.items()]
     more = len(listed) - _MOST

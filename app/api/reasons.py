@@ -124,7 +124,7 @@ class Reason(Explained):
     )
     ARGUMENT_OWNED = (
         "ArgumentOwned",
-        "A role passes an argument or variable that Hangar renders itself.",
+        "A role passes an argument or variable that is Hangar's own to render.",
         "Remove it; a deployment made with a `roles[].command` of its own may pass anything.",
     )
     ARGUMENT_CONFLICT = (

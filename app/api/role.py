@@ -24,6 +24,7 @@ from app.api.kubernetes import (
 from app.api.rules import frozen, no_backsteps, rank_environment, rule, unchanged
 
 RoleKind = Literal["Server", "Prefill", "Decode"]
+LABEL = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 Argument = Annotated[str, Field(max_length=32768)]
 _ANOTHER = "make another ModelDeployment, and delete this one once the other serves"
 
@@ -103,7 +104,7 @@ class Role(KubeModel):
     name: str = Field(
         min_length=1,
         max_length=22,
-        pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
+        pattern=LABEL,
         description="Name of the role; names its Service `<deployment>-<role>`. Frozen.",
         json_schema_extra=extras(
             rule(

@@ -9,6 +9,7 @@ import typer
 from app.cli.problems import CommandError
 from app.install.base import FOLDERS, files, objects
 from app.install.documents import HEADER, stream
+from app.install.fieldspage import fields_page
 from app.install.statuspage import status_page
 
 
@@ -40,7 +41,8 @@ def manifests(
 
 def _wanted(output: Path | None, docs: Path | None) -> dict[Path, str]:
     found = {} if output is None else {output / path: text for path, text in files().items()}
-    return found if docs is None else found | {docs / "status.md": status_page()}
+    pages = {"status.md": status_page, "fields.md": fields_page}
+    return found if docs is None else found | {docs / name: page() for name, page in pages.items()}
 
 
 def _left_over(output: Path | None, wanted: dict[Path, str]) -> list[Path]:

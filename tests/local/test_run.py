@@ -47,7 +47,7 @@ def test_the_quickstart_goes_from_starting_to_ready(capsys: pytest.CaptureFixtur
     phases = [line.split()[2] for line in lines if line.startswith("00:")]
     assert list(dict.fromkeys(phases)) == ["applied", "Starting", "Degraded", "Ready"]
     assert lines[-3].split()[:6] == ["NAMESPACE", "NAME", "ENGINE", "ROLES", "PHASE", "READY"]
-    assert lines[-2].split()[:6] == ["team-a", "qwen", "vLLM", "2P1D", "Ready", "3/3"]
+    assert lines[-2].split()[:6] == ["team-a", "qwen", "SGLang", "2P1D", "Ready", "3/3"]
     assert lines[-1] == "team-a/qwen serves at http://qwen.team-a.svc:8000"
 
 

@@ -65,7 +65,7 @@ def _owned_arguments(subject: Subject) -> None:
 
 def _owned(subject: Subject, spelling: str, key: str) -> RenderRefused:
     name = spelling if spelling == key else f"{shown(spelling)} (that is {key})"
-    problem = f"{name} is rendered by Hangar: remove it, or make a ModelDeployment whose role has a command of its own"
+    problem = f"{name} is Hangar's own: remove it, or make a ModelDeployment whose role has a command of its own"
     return subject.refusal(Reason.ARGUMENT_OWNED, "extraArgs", problem)
 
 
