@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 PREFIX = "HANGAR_"
 MIB = 1024 * 1024
+KUEUE_VERSIONS = ("v1beta2", "v1beta1")
 
 # Upstream's own images, used where neither the role nor its InstanceType names one. They need NVIDIA cards.
 DEFAULT_IMAGES: Mapping[str, str] = MappingProxyType(
@@ -37,6 +38,11 @@ def _integer(name: str, value: str, minimum: int = 0, maximum: int | None = None
     return number
 
 
+def _names(value: str | None) -> tuple[str, ...]:
+    """A list of names, separated by commas."""
+    return tuple(part.strip() for part in (value or "").split(",") if part.strip())
+
+
 def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> str:
     if value not in allowed:
         raise SettingsError(f"{name} is {value!r}: write one of {', '.join(allowed)}")
@@ -50,16 +56,22 @@ class ControllerSettings:
     `cluster_id` is printed as `status.clusterID` (absent when empty). `allow_privileged` and
     `allow_host_path` let roles ask for them: Pods made by a controller hide the person who asked from
     user-based policies. `images` maps an engine's name to an image template with `{version}`.
+
+    `kueue` says that Kueue is installed and may be asked for quota, `kueue_version` which version of its API is read.
+    `reserved_namespaces` are those that Kueue does not manage: it mirrors Kueue's `managedJobsNamespaceSelector`.
     """
 
     cluster_id: str = ""
     allow_privileged: bool = False
     allow_host_path: bool = False
     images: Mapping[str, str] = field(default_factory=lambda: DEFAULT_IMAGES)
+    kueue: bool = False
+    kueue_version: str = "v1beta2"
+    reserved_namespaces: tuple[str, ...] = ("kube-system", "kueue-system", "hangar-system")
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> "ControllerSettings":
-        """Reads `HANGAR_CLUSTER_ID`, `HANGAR_ALLOW_PRIVILEGED`, `HANGAR_ALLOW_HOST_PATH`, `HANGAR_IMAGE_<ENGINE>`."""
+        """Reads one variable per field, for example `HANGAR_CLUSTER_ID`, and `HANGAR_IMAGE_<ENGINE>`."""
         images = {
             engine: environment.get(f"{PREFIX}IMAGE_{engine.upper()}", template)
             for engine, template in DEFAULT_IMAGES.items()
@@ -69,6 +81,11 @@ class ControllerSettings:
             allow_privileged=_flag(f"{PREFIX}ALLOW_PRIVILEGED", environment.get(f"{PREFIX}ALLOW_PRIVILEGED", "")),
             allow_host_path=_flag(f"{PREFIX}ALLOW_HOST_PATH", environment.get(f"{PREFIX}ALLOW_HOST_PATH", "")),
             images=MappingProxyType(images),
+            kueue=_flag(f"{PREFIX}KUEUE", environment.get(f"{PREFIX}KUEUE", "")),
+            kueue_version=_one_of(
+                f"{PREFIX}KUEUE_VERSION", environment.get(f"{PREFIX}KUEUE_VERSION") or "v1beta2", KUEUE_VERSIONS
+            ),
+            reserved_namespaces=_names(environment.get(f"{PREFIX}RESERVED_NAMESPACES")) or cls().reserved_namespaces,
         )
 
 

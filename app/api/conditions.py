@@ -27,8 +27,10 @@ _STALLED = (
     Reason.ARGUMENT_OWNED,
     Reason.ARGUMENT_CONFLICT,
     Reason.ENGINE_UNSUPPORTED,
+    Reason.QUEUE_UNSUPPORTED,
     Reason.NOT_ALLOWED,
     Reason.NAME_TAKEN,
+    Reason.NOT_GATED,
     Reason.CHILD_NOT_CREATED,
 )
 
@@ -73,7 +75,16 @@ MODEL_DEPLOYMENT_CONDITIONS: tuple[ConditionType, ...] = (
     _always(
         "QuotaReserved",
         "Does every replica hold its Kueue quota?",
+        ("True", Reason.RESERVED),
         ("True", Reason.NOT_APPLICABLE),
+        ("False", Reason.PENDING),
+        ("False", Reason.POD_GROUP_INCOMPLETE),
+        ("False", Reason.PREEMPTED_IN_PART),
+        ("False", Reason.PARKED),
+        ("False", Reason.NO_QUEUE_IN_RESERVED_NAMESPACE),
+        ("Unknown", Reason.ADMISSION_IN_FLIGHT),
+        ("Unknown", Reason.NO_REPLICAS),
+        ("Unknown", Reason.ALL_REPLICAS_TERMINATING),
     ),
     _always(
         "ReplicasUpToDate",

@@ -3,7 +3,7 @@
 from pydantic import ConfigDict, Field
 
 from app.api.base import KubeModel, extras, listed
-from app.api.kubernetes import LabelValue, Name, Quantity, Toleration
+from app.api.kubernetes import LabelValue, Name, Quantity, QueueName, Toleration
 from app.api.rules import unchanged
 
 
@@ -42,6 +42,10 @@ class InstanceTypeSpec(KubeModel):
         json_schema_extra=extras(unchanged("spec", "create another InstanceType, and name it in new deployments"))
     )
 
+    queue_name: QueueName | None = Field(
+        default=None,
+        description="LocalQueue of that name in each namespace that uses the type; absent: its roles take no quota.",
+    )
     accelerator: Accelerator | None = Field(default=None, description="The card; absent on a type without any.")
     per_accelerator: PerAccelerator | None = Field(
         default=None, description="CPU and memory per card, or per Pod where there is no accelerator."

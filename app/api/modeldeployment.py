@@ -83,6 +83,18 @@ class Rollout(KubeModel):
     )
 
 
+class Assembly(KubeModel):
+    """What happens where only part of a deployment gets its quota."""
+
+    timeout_seconds: int = Field(
+        default=1800,
+        ge=0,
+        le=604800,
+        description="Seconds after which a deployment that was never ready gives its quota back (it is parked), while "
+        "some role kind has none. Defaults to 1800; 0 waits for ever. Editable.",
+    )
+
+
 class ModelDeploymentSpec(KubeModel):
     """What a model owner declares."""
 
@@ -109,6 +121,13 @@ class ModelDeploymentSpec(KubeModel):
     engine: Engine = Field(description="The program that serves it.")
     serving: Serving | None = Field(default=None, description="Typed settings of the engine. Editable.")
     rollout: Rollout = Field(default_factory=Rollout, description="How edits roll out. Editable.")
+    assembly: Assembly = Field(default_factory=Assembly, description="How long quota may be held in part. Editable.")
+    resumed_at: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=64,
+        description="Any value; a new one makes what is parked ask for quota again (`hangar resume`). Editable.",
+    )
     roles: list[Role] = Field(
         min_length=1,
         max_length=10,

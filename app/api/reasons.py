@@ -25,6 +25,11 @@ class Reason(Explained):
     """Reasons of conditions."""
 
     # Shared by several conditions.
+    NO_REPLICAS = (
+        "NoReplicas",
+        "No replica has been created yet.",
+        "Wait, or raise `replicas` where that is not what you meant.",
+    )
     NOT_APPLICABLE = (
         "NotApplicable",
         "The deployment declares nothing that this condition could speak about.",
@@ -32,8 +37,8 @@ class Reason(Explained):
     )
     PENDING = (
         "Pending",
-        "No sync has looked at this object yet.",
-        "Wait; if it stays, look at Metacontroller's log.",
+        "Not decided yet: no sync has looked at this object (Unknown), or a replica waits for its quota (False).",
+        "Wait. Where it stays Unknown, look at Metacontroller's log; where False, free quota in the queue.",
     )
     SPEC_INVALID = (
         "SpecInvalid",
@@ -57,6 +62,39 @@ class Reason(Explained):
         "RolloutNotObserved",
         "This pass accounted for no replica, so it says nothing either way.",
         "Read the message: reconciling is off, the render was refused, or nothing runs.",
+    )
+
+    # QuotaReserved
+    RESERVED = ("Reserved", "Every replica has its quota reserved.", "Nothing to do.")
+    POD_GROUP_INCOMPLETE = (
+        "PodGroupIncomplete",
+        "Fewer replicas exist whole than a role declares, so Kueue makes no Workload for the missing ones.",
+        "Wait until the missing Pods exist; `Reconciling` and `Stalled` say what is in the way.",
+    )
+    PREEMPTED_IN_PART = (
+        "PreemptedInPart",
+        "Another workload took the quota of some replicas, while others hold theirs.",
+        "Add capacity, delete the deployment to free what it holds, or move the roles to queues of their own.",
+    )
+    PARKED = (
+        "Parked",
+        "Replicas were deactivated, or the set did not assemble in time; they ask for nothing any more.",
+        "Change `spec.resumedAt` (`hangar resume`) when there is room; the same manifest again does not do it.",
+    )
+    NO_QUEUE_IN_RESERVED_NAMESPACE = (
+        "NoQueueInReservedNamespace",
+        "The deployment is in a namespace that Kueue does not manage, so it is never scheduled.",
+        "Make it in another namespace.",
+    )
+    ADMISSION_IN_FLIGHT = (
+        "AdmissionInFlight",
+        "A replica is whole and has no Workload yet: Kueue makes it a moment later.",
+        "Wait; after a minute the message says that Kueue may not manage the namespace.",
+    )
+    ALL_REPLICAS_TERMINATING = (
+        "AllReplicasTerminating",
+        "Every replica is on its way out, so none holds quota to report on.",
+        "Wait until their Pods are gone.",
     )
 
     # RoleKindsReady
@@ -137,10 +175,20 @@ class Reason(Explained):
         "The engine version cannot run what the role asks for.",
         "Raise `engine.version`, or make a deployment whose role states its own `command`.",
     )
+    QUEUE_UNSUPPORTED = (
+        "QueueUnsupported",
+        "A role names a queue, and this installation does not use Kueue.",
+        "Switch Kueue on (`HANGAR_KUEUE`), or name no queue.",
+    )
     NOT_ALLOWED = (
         "NotAllowed",
         "A role asks for something that this installation does not allow.",
         "Ask the platform team for the setting that the message names.",
+    )
+    NOT_GATED = (
+        "NotGated",
+        "Pods that name a queue were not held back by Kueue, so they run outside of any quota.",
+        "Check that Kueue's Pod integration is on and manages the namespace; then delete those Pods.",
     )
     CHILD_NOT_CREATED = (
         "ChildNotCreated",
@@ -157,10 +205,40 @@ class Reason(Explained):
 class AdmissionReason(Explained):
     """Reasons of `status.admission`: the least advanced open question of any replica."""
 
+    PARKED = (
+        "Parked",
+        "Replicas are parked and ask for no quota.",
+        "Change `spec.resumedAt` (`hangar resume`) when there is room.",
+    )
+    QUEUE_MISSING = (
+        "QueueMissing",
+        "The LocalQueue that a role names does not exist, or its cluster queue does not.",
+        "Make the queue, or name another.",
+    )
+    QUEUE_STOPPED = (
+        "QueueStopped",
+        "The queue takes nothing on at the moment.",
+        "Ask who stopped it, or name another queue.",
+    )
+    PREEMPTED = (
+        "Preempted",
+        "Another workload took the quota of a replica.",
+        "Wait for capacity, or raise the priority.",
+    )
+    INSUFFICIENT_QUOTA = (
+        "InsufficientQuota",
+        "The queue has no quota left for a replica, or never had so much.",
+        "Read Kueue's words: *unused* quota comes back, the maximum does not.",
+    )
     INSUFFICIENT_CAPACITY = (
         "InsufficientCapacity",
-        "The scheduler finds no node with room for a replica.",
+        "Kueue's topology or the scheduler finds no room for a replica.",
         "Add nodes, free devices, or ask for less.",
+    )
+    WAITING_FOR_CHECKS = (
+        "WaitingForChecks",
+        "Quota is reserved, and an admission check of the queue is not ready yet.",
+        "Look at the check that the message names.",
     )
     INSUFFICIENT_DEVICES = (
         "InsufficientDevices",

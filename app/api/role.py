@@ -17,6 +17,7 @@ from app.api.kubernetes import (
     Port,
     PullPolicy,
     Quantity,
+    QueueName,
     ResourceRequirements,
     SecretSource,
     Toleration,
@@ -76,6 +77,23 @@ class Volume(KubeModel):
     host_path: HostPathSource | None = Field(
         default=None,
         description="A path of the node; only where the service allows it (HANGAR_ALLOW_HOST_PATH).",
+    )
+
+
+class Topology(KubeModel):
+    """What the Pods of one replica share."""
+
+    required_level: str = Field(
+        min_length=1,
+        max_length=317,
+        pattern=r"^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$",
+        description="Node label of the level of Kueue's topology that all of a replica's Pods must share.",
+        json_schema_extra=extras(
+            rule(
+                "self != 'kubernetes.io/hostname'",
+                "requiredLevel is a level above the node: name a wider one",
+            )
+        ),
     )
 
 
@@ -145,6 +163,17 @@ class Role(KubeModel):
         ge=0,
         le=64,
         description="Cards per Pod. Defaults to 1 on a type that has an accelerator. Frozen.",
+    )
+    queue_name: QueueName | None = Field(
+        default=None,
+        description="LocalQueue from which each replica takes its quota; overrides the type's. Needs Kueue switched on "
+        "(HANGAR_KUEUE). Editable; rolls the role.",
+    )
+    workload_priority_class: Name | None = Field(
+        default=None, description="WorkloadPriorityClass in Kueue; only with a queue. Editable; rolls the role."
+    )
+    topology: Topology | None = Field(
+        default=None, description="Where Kueue places the Pods of one replica; only with a queue. Editable."
     )
     image: str | None = Field(
         default=None,

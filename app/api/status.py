@@ -66,6 +66,13 @@ class RoleStatus(KubeModel):
     kind: RoleKind = Field(description="Kind of the role.")
     desired: int = Field(ge=0, description="Replicas declared.")
     ready: int = Field(ge=0, description="Replicas whose every member is ready.")
+    quota_reserved: int | None = Field(
+        default=None, ge=0, description="Replicas that hold quota; absent on a role without a queue."
+    )
+    assigned_flavors: list[str] = listed(
+        description="Kueue flavors of the replicas' accelerators; several are worth a look, absent is none assigned.",
+        maximum=64,
+    )
     unmanaged: bool = Field(description="Whether the role replaced its command line and so carries no gates.")
 
 
@@ -87,9 +94,9 @@ class Interruption(KubeModel):
     """What happened to replicas of one role; remembered after the Pods that showed it are gone."""
 
     role: str = Field(description="Role of the replicas.")
-    reason: Literal["Failed", "Evicted", "Preempted", "MemberLost"] = Field(
+    reason: Literal["Failed", "Evicted", "Preempted", "MemberLost", "Parked"] = Field(
         description="Failed: a Pod ended. Evicted: the kubelet or somebody took it away. Preempted: the scheduler did, "
-        "for another Pod. MemberLost: a replica of several Pods lost one."
+        "or Kueue for another. MemberLost: a replica of several Pods lost one. Parked: Kueue deactivated it."
     )
     seats: str = Field(max_length=8192, description="Replicas, as ranges: 0-3,7.")
     at: str = Field(description="When it was last seen.", json_schema_extra={"format": "date-time"})
@@ -99,6 +106,39 @@ class Interruption(KubeModel):
         description="Failures in a row; each doubles the delay of the next attempt, up to 5 minutes.",
     )
     message: str | None = Field(default=None, max_length=MAX_MESSAGE, description="The words of who ended it.")
+
+
+class AssemblyStatus(KubeModel):
+    """The timer of a set that gets only part of its quota."""
+
+    waiting_since: str | None = Field(
+        default=None,
+        description="Since when some role kind has no quota and the count of replicas with quota has not changed.",
+        json_schema_extra={"format": "date-time"},
+    )
+    completed_at: str | None = Field(
+        default=None,
+        description="When every replica served for the first time.",
+        json_schema_extra={"format": "date-time"},
+    )
+
+
+class ParkedSeats(KubeModel):
+    """Parked replicas of one role."""
+
+    role: str = Field(description="Name of the role.")
+    seats: str = Field(max_length=8192, description="Replicas, as ranges: 0-3,7.")
+
+
+class ParkedStatus(KubeModel):
+    """What was deactivated and asks for no quota."""
+
+    at: str = Field(description="When it was parked.", json_schema_extra={"format": "date-time"})
+    message: str = Field(max_length=MAX_MESSAGE, description="Why.")
+    resumed_at: str | None = Field(
+        default=None, max_length=64, description="spec.resumedAt at that time; another value ends it."
+    )
+    seats: list[ParkedSeats] = listed(description="The replicas; absent where the whole set is parked.", maximum=10)
 
 
 class ModelDeploymentStatus(KubeModel):
@@ -133,6 +173,8 @@ class ModelDeploymentStatus(KubeModel):
         description="The last interruptions, oldest first; forgotten once a replica has served for ten minutes.",
         maximum=64,
     )
+    assembly: AssemblyStatus | None = Field(default=None, description="The timer of a set that waits for quota.")
+    parked: ParkedStatus | None = Field(default=None, description="What is parked; absent while nothing is.")
     workload_id: str | None = Field(
         default=None,
         alias="workloadID",

@@ -80,7 +80,7 @@ class ChildRule:
 
 
 Sync = Callable[[SyncRequest, datetime, ControllerSettings], SyncAnswer]
-Customize = Callable[[JSON], tuple[RelatedRule, ...]]
+Customize = Callable[[JSON, ControllerSettings], tuple[RelatedRule, ...]]
 
 
 @dataclass(frozen=True, slots=True)

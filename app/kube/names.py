@@ -37,6 +37,16 @@ def seat(deployment: str, role: str, ordinal: int) -> str:
     return f"{seat_prefix(deployment, role)}-{ordinal}"
 
 
+def group(deployment: str, role: str, ordinal: int) -> str:
+    """The Kueue pod group of one replica, and so the name of its Workload before that exists."""
+    return group_of(seat(deployment, role, ordinal))
+
+
+def group_of(seat_name: str) -> str:
+    """The pod group of a seat, by the seat's name (or by what it begins with)."""
+    return f"mdep-{seat_name}"
+
+
 def pod(deployment: str, role: str, ordinal: int, member: int, size: int) -> str:
     """The name of one Pod: its seat, and its member index where a replica has several Pods."""
     name = seat(deployment, role, ordinal)

@@ -34,6 +34,7 @@ class PodView:
 
     key: str
     name: str
+    uid: str
     role: str
     ordinal: int | None
     member: int | None
@@ -99,6 +100,7 @@ def view(key: str, pod: JSON) -> PodView:
     return PodView(
         key=key,
         name=text(metadata.get("name")),
+        uid=text(metadata.get("uid")),
         role=text(labels.get(names.ROLE)),
         ordinal=_count(labels.get(names.REPLICA)),
         member=_count(labels.get(names.MEMBER)),

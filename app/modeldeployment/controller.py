@@ -1,32 +1,50 @@
 """The main controller's three answers. `sync` is the whole program; everything else is a way to call it."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from app.api.instancetype import InstanceTypeSpec
 from app.api.reasons import Reason
 from app.api.role import Role
 from app.kube import names
-from app.kube.hook import JSON, ChildRule, HookController, RelatedRule, SyncAnswer, SyncRequest
-from app.kube.pods import mapping, maps, text
+from app.kube.hook import JSON, ChildRule, HookController, SyncAnswer, SyncRequest
 from app.modeldeployment.children import children
 from app.modeldeployment.observe import Observed, Refusal, observe
-from app.modeldeployment.plan import Plan, make_plan
+from app.modeldeployment.plan import Rendering, make_plan
+from app.modeldeployment.related import KUEUE_GROUP, customize
 from app.modeldeployment.render import Identity, RenderedRole, RenderRefused, render_role, render_services
 from app.modeldeployment.status import fold
-from app.settings import ControllerSettings
+from app.settings import KUEUE_VERSIONS, ControllerSettings
 
-Rendered = tuple[Mapping[str, RenderedRole], Mapping[str, JSON], Refusal | None]
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """Every role's template and every Service; nothing, and the refusal, where one of them cannot be rendered."""
+
+    roles: Mapping[str, RenderedRole] = field(default_factory=dict)
+    services: Mapping[str, JSON] = field(default_factory=dict)
+    refusal: Refusal | None = None
+
+    @property
+    def facts(self) -> Rendering:
+        """What the plan needs to know of it."""
+        return Rendering(
+            hashes={name: role.pod_hash for name, role in self.roles.items()},
+            queues={name: role.queue for name, role in self.roles.items()},
+            services=tuple(self.services),
+            refusal=self.refusal,
+        )
 
 
 def sync(request: SyncRequest, now: datetime, settings: ControllerSettings) -> SyncAnswer:
     """The desired children and the status of one deployment."""
     observed = observe(request)
-    roles, services, refusal = _render(observed, settings)
-    plan = _plan(observed, roles, services, refusal, now)
+    rendered = _render(observed, settings)
+    plan = make_plan(observed, rendered.facts, settings, now)
     return SyncAnswer(
-        status=fold(observed, plan, roles, now, settings),
-        children=children(observed, plan, roles, services),
+        status=fold(observed, plan, rendered.roles, now, settings),
+        children=children(observed, plan, rendered.roles, rendered.services),
         resync_after_seconds=plan.wake,
     )
 
@@ -34,61 +52,25 @@ def sync(request: SyncRequest, now: datetime, settings: ControllerSettings) -> S
 def finalize(request: SyncRequest, now: datetime, settings: ControllerSettings) -> SyncAnswer:
     """Lets every child go, and is final once no Pod is observed: terminating ones still hold their devices."""
     observed = observe(request)
-    plan = make_plan(observed, {}, (), observed.refusal, now)
+    plan = make_plan(observed, Rendering(refusal=observed.refusal), settings, now)
     return SyncAnswer(status=fold(observed, plan, {}, now, settings), children=[], finalized=not observed.pods)
 
 
-def customize(parent: JSON) -> tuple[RelatedRule, ...]:
-    """Objects to see beside the children, all by name: InstanceTypes, and the Services that will be ours.
-
-    Reads the spec without validating it: a failed customize keeps the sync from being called, and the sync is who
-    can say what is wrong.
-    """
-    metadata = mapping(parent.get("metadata"))
-    roles = [role for role in maps(mapping(parent.get("spec")).get("roles")) if text(role.get("name"))]
-    types = {text(role.get("instanceType")) for role in roles} - {""}
-    services = _service_names(text(metadata.get("name")), roles)
-    rules = [RelatedRule("v1", "services", tuple(sorted(services)), namespace=text(metadata.get("namespace")))]
-    if types:
-        rules.append(RelatedRule(names.API_VERSION, "instancetypes", tuple(sorted(types))))
-    return tuple(rules)
-
-
-def _service_names(deployment: str, roles: list[JSON]) -> set[str]:
-    found = {deployment}
-    for role in roles:
-        found.add(names.role_service(deployment, role["name"]))
-        if role.get("size", 1) != 1:
-            found.add(names.headless_service(deployment, role["name"]))
-    return found
-
-
-def _plan(
-    observed: Observed,
-    roles: Mapping[str, RenderedRole],
-    services: Mapping[str, JSON],
-    refusal: Refusal | None,
-    now: datetime,
-) -> Plan:
-    hashes = {name: role.pod_hash for name, role in roles.items()}
-    return make_plan(observed, hashes, tuple(services), refusal, now)
-
-
 def _render(observed: Observed, settings: ControllerSettings) -> Rendered:
-    """Every role's template and every Service, or the first refusal; nothing where reconciling is off."""
+    """All of it, or the first refusal; nothing where reconciling is off."""
     if observed.spec is None or not observed.spec.enabled or observed.deleting:
-        return {}, {}, observed.refusal
+        return Rendered(refusal=observed.refusal)
     identity = Identity(observed.name, observed.namespace)
     rendered: dict[str, RenderedRole] = {}
     for role in observed.spec.roles:
         shape = _instance_type(observed, role)
         if isinstance(shape, Refusal):
-            return {}, {}, shape
+            return Rendered(refusal=shape)
         try:
             rendered[role.name] = render_role(identity, observed.spec, role, shape, settings)
         except RenderRefused as refused:
-            return {}, {}, Refusal(refused.reason, refused.message)
-    return rendered, render_services(identity, list(rendered.values())), None
+            return Rendered(refusal=Refusal(refused.reason, refused.message))
+    return Rendered(rendered, render_services(identity, list(rendered.values())))
 
 
 def _instance_type(observed: Observed, role: Role) -> InstanceTypeSpec | Refusal | None:
@@ -113,5 +95,9 @@ CONTROLLER = HookController(
     sync=sync,
     finalize=finalize,
     customize=customize,
-    related=(("v1", "services"), (names.API_VERSION, "instancetypes")),
+    related=(
+        ("v1", "services"),
+        (names.API_VERSION, "instancetypes"),
+        (f"{KUEUE_GROUP}/{KUEUE_VERSIONS[0]}", "workloads"),
+    ),
 )

@@ -16,7 +16,7 @@ from app.kube.hook import JSON
 from app.kube.pods import maps, text
 from app.kube.text import clip
 
-InterruptionReason = Literal["Failed", "Evicted", "Preempted", "MemberLost"]
+InterruptionReason = Literal["Failed", "Evicted", "Preempted", "MemberLost", "Parked"]
 REASONS: tuple[InterruptionReason, ...] = get_args(InterruptionReason)
 MOST_ENTRIES = 64
 _MOST_WORDS = 512
@@ -55,7 +55,7 @@ def read(status: JSON) -> Memory:
         at, attempts = times.parse(entry.get("at")), entry.get("attempts", 0)
         if reason is None or at is None or not isinstance(attempts, int):
             continue
-        for ordinal in _ordinals(text(entry.get("seats"))):
+        for ordinal in ordinals_of(text(entry.get("seats"))):
             item = Interruption(text(entry.get("role")), ordinal, reason, at, attempts, text(entry.get("message")))
             found[item.key] = item
     return found
@@ -100,7 +100,7 @@ def _entry(group: _Group) -> JSON:
     entry: JSON = {
         "role": example.role,
         "reason": example.reason,
-        "seats": _ranges(seats),
+        "seats": ranges(seats),
         "at": times.render(example.at),
     }
     if example.attempts:
@@ -110,7 +110,7 @@ def _entry(group: _Group) -> JSON:
     return entry
 
 
-def _ranges(ordinals: Iterable[int]) -> str:
+def ranges(ordinals: Iterable[int]) -> str:
     """`0-3,7` for 0, 1, 2, 3, 7."""
     parts: list[list[int]] = []
     for ordinal in ordinals:
@@ -121,7 +121,8 @@ def _ranges(ordinals: Iterable[int]) -> str:
     return ",".join(str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts)
 
 
-def _ordinals(seats: str) -> Iterator[int]:
+def ordinals_of(seats: str) -> Iterator[int]:
+    """What `ranges` wrote, back; what cannot be read is passed over."""
     for part in seats.split(","):
         first, _, last = part.partition("-")
         if first.isdecimal() and (last or first).isdecimal():

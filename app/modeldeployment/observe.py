@@ -13,13 +13,15 @@ from app.api.instancetype import InstanceTypeSpec
 from app.api.modeldeployment import ModelDeploymentSpec
 from app.api.problems import sentence
 from app.api.reasons import Reason
-from app.kube import names
+from app.kube import kueue, names
 from app.kube.hook import JSON, ObjectMap, SyncRequest
+from app.kube.kueue import WorkloadView, workload
 from app.kube.pods import PodView, mapping, maps, text, view
 
 POD = "Pod.v1"
 SERVICE = "Service.v1"
 INSTANCE_TYPE = f"InstanceType.{names.API_VERSION}"
+WORKLOAD = f"Workload.{kueue.PREFIX}"
 WORKLOAD_LABEL = f"{names.GROUP}/workload"
 _MOST_PODS = 1000
 
@@ -39,7 +41,8 @@ class Observed:
     `spec` is None exactly where `refusal` says why it could not be read. `instance_types` holds what was asked for
     and found: the spec, or the refusal of one that does not validate. `children` are all live and terminating
     children but Pods, by kind key and `namespace/name`; `foreign_services` are Services of a wanted name that do not
-    belong to this deployment. `status` is the stored one.
+    belong to this deployment. `workloads` are Kueue's by name, of the names that this deployment's replicas would
+    have. `status` is the stored one.
     """
 
     name: str
@@ -55,6 +58,7 @@ class Observed:
     pods: tuple[PodView, ...]
     children: ObjectMap
     foreign_services: frozenset[str]
+    workloads: Mapping[str, WorkloadView]
     status: JSON
 
 
@@ -80,6 +84,7 @@ def observe(request: SyncRequest) -> Observed:
         pods=tuple(view(key, pod) for key, pod in request.children.get(POD, {}).items()),
         children={kind: found for kind, found in request.children.items() if kind != POD},
         foreign_services=_foreign_services(request, uid),
+        workloads=_workloads(request),
         status=mapping(request.parent.get("status")),
     )
 
@@ -107,6 +112,12 @@ def _instance_type(name: str, found: JSON) -> InstanceTypeSpec | Refusal:
         return InstanceTypeSpec.model_validate(found.get("spec", {}))
     except ValidationError as error:
         return Refusal(Reason.INSTANCE_TYPE_INVALID, f"InstanceType {name}: {sentence(error, 'spec')}")
+
+
+def _workloads(request: SyncRequest) -> dict[str, WorkloadView]:
+    """Workloads of whichever version was asked for."""
+    found = [items for kind, items in request.related.items() if kind.startswith(WORKLOAD)]
+    return {view.name: view for items in found for view in map(workload, items.values())}
 
 
 def _foreign_services(request: SyncRequest, uid: str) -> frozenset[str]:

@@ -10,13 +10,14 @@ one turnover → creates. A role never lets a live Pod go and creates one in the
   30 minutes of its last loss.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Literal
 
 from app.kube.pods import PodView
 from app.modeldeployment.interruptions import Interruption, Key, Memory
+from app.modeldeployment.parking import Parked
 from app.modeldeployment.rollout import Turnover, turn_over
 from app.modeldeployment.seats import Replica, RoleSeats
 from app.modeldeployment.witness import failures, witness
@@ -38,6 +39,7 @@ class RolePlan:
     them, `missing` the declared seats that stay empty, `delayed` those of them that wait, with when they are due.
     `outdated` counts replicas that differ from the render, `accounted` those that were compared with it or created
     from it. `memory` is what is to be stored of this role; `wake` the seconds until a clock matters, 0 for never.
+    `queue` is the LocalQueue that the role was rendered for.
     """
 
     seats: RoleSeats
@@ -56,6 +58,7 @@ class RolePlan:
     outdated: int = 0
     accounted: int = 0
     wake: float = 0
+    queue: str | None = None
 
     @property
     def name(self) -> str:
@@ -68,27 +71,41 @@ class RolePlan:
         return self.seats.role.replicas
 
 
-def plan_role(
-    seats: RoleSeats, pod_hash: str, gate: Literal["Ready", "Admitted"], stored: Memory, now: datetime
-) -> RolePlan:
-    """One role's plan where it was rendered, to Pods of `pod_hash`; `stored` are the interruptions known before."""
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """What holds for all roles in one pass.
+
+    `stored` are the interruptions known before; `parked` is what is parked, and `resuming` says that somebody has just
+    ended that: what Kueue keeps inactive is then made anew.
+    """
+
+    gate: Literal["Ready", "Admitted"]
+    stored: Memory
+    parked: Parked | None
+    resuming: bool
+    now: datetime
+
+
+def plan_role(seats: RoleSeats, pod_hash: str, queue: str | None, orders: Orders) -> RolePlan:
+    """One role's plan where it was rendered, to Pods of `pod_hash` that name `queue`."""
+    stored, now = orders.stored, orders.now
     declared, beyond = _split(seats)
     memory = witness(stored, seats, now)
     failed = [replica for replica in declared if replica.ended]
     unstored = [replica for replica in failed if _freshly_seen(replica, stored, memory)]
-    condemned = [replica for replica in declared if _condemned(replica, pod_hash, stored, now)]
+    condemned = [r for r in declared if _condemned(r, pod_hash, stored, now) or _to_be_resumed(r, orders.resuming)]
     broken = tuple(r for r in declared if r in condemned or (r.ended and r not in unstored))
     outdated = [replica for replica in declared if replica.differs(pod_hash)]
     turnover = Turnover()
     if outdated:
         busy = beyond or seats.strays or failed or condemned
         first = f"role {seats.role.name} first lets go what must leave"
-        turnover = Turnover(held_by=first) if busy else turn_over(seats, outdated, gate)
+        turnover = Turnover(held_by=first) if busy else turn_over(seats, outdated, orders.gate)
     leaving = {turnover.victim, *(replica.ordinal for replica in broken)}
     stays = tuple(replica for replica in declared if replica.ordinal not in leaving)
     gone = (*_pods(beyond), *seats.strays, *_pods(replica for replica in declared if replica.ordinal in leaving))
     delayed = _delayed(seats, memory, now)
-    members = () if gone else _wanted(seats, delayed)
+    members = () if gone else _wanted(seats, {*delayed, *_parked(seats, orders)})
     created = tuple(dict.fromkeys(ordinal for ordinal, _ in members if ordinal not in seats.replicas))
     present = {replica.ordinal for replica in stays} | set(created)
     return RolePlan(
@@ -106,8 +123,17 @@ def plan_role(
         delayed=delayed,
         outdated=len(outdated),
         accounted=len(declared) + len(created),
+        queue=queue,
         wake=_wake(bool(unstored), delayed, _deadlines(stays, memory), now),
     )
+
+
+def park_role(seats: RoleSeats, queue: str | None, orders: Orders) -> RolePlan:
+    """A role of a set that is parked: every live Pod leaves, and its quota is free."""
+    memory = witness(orders.stored, seats, orders.now)
+    missing = tuple(range(seats.role.replicas))
+    gone = (*_pods(seats.live), *seats.strays)
+    return RolePlan(seats, (), 0, memory, shed=tuple(seats.live), gone=gone, missing=missing, queue=queue)
 
 
 def hold_role(seats: RoleSeats, stored: Memory, now: datetime, *, sheds: bool) -> RolePlan:
@@ -159,6 +185,17 @@ def _condemned(replica: Replica, pod_hash: str, stored: Memory, now: datetime) -
     return loss is not None and now - loss.at >= LOSS_LIMIT
 
 
+def _to_be_resumed(replica: Replica, resuming: bool) -> bool:
+    """Whether a replica waits behind a Workload that Kueue keeps inactive, and somebody wants it back."""
+    return resuming and replica.workload is not None and replica.workload.parked
+
+
+def _parked(seats: RoleSeats, orders: Orders) -> set[int]:
+    if orders.parked is None:
+        return set()
+    return {ordinal for ordinal in range(seats.role.replicas) if orders.parked.holds(seats.role.name, ordinal)}
+
+
 def _delayed(seats: RoleSeats, memory: Memory, now: datetime) -> dict[int, datetime]:
     """When the empty seats that wait after a failure are due; those that are due already are not among them."""
     if not memory:
@@ -171,12 +208,12 @@ def _delayed(seats: RoleSeats, memory: Memory, now: datetime) -> dict[int, datet
     return {ordinal: at for ordinal, at in due.items() if at > now}
 
 
-def _wanted(seats: RoleSeats, delayed: Mapping[int, datetime]) -> tuple[tuple[int, int], ...]:
+def _wanted(seats: RoleSeats, waiting: Container[int]) -> tuple[tuple[int, int], ...]:
     """The (ordinal, member) pairs to ask for: all of an empty seat, and members whose old Pod is gone."""
     wanted = []
     for ordinal in range(seats.role.replicas):
         replica = seats.replicas.get(ordinal)
-        if ordinal in delayed or (replica and (replica.whole or not replica.members)):
+        if ordinal in waiting or not (seats.free(ordinal) or (replica and replica.members and not replica.whole)):
             continue
         held = {*replica.members, *(pod.member for pod in replica.terminating)} if replica else set()
         wanted += [(ordinal, member) for member in range(seats.role.size) if member not in held]

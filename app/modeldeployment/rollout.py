@@ -44,6 +44,8 @@ def _closed_by(other: Replica | None, gate: Literal["Ready", "Admitted"]) -> str
         return f"it is still terminating on node {node}; remove or taint that node if it does not answer"
     if not other.whole:
         return "it lacks a member"
+    if other.queued and not other.admitted:
+        return "it holds no quota"
     if gate == "Ready" and not other.serves:
         waiting = next(pod for pod in other.members.values() if pod.progress is not Progress.READY)
         return f"it does not serve ({trouble.of(waiting)[1]})"

@@ -19,12 +19,15 @@ from app.modeldeployment.admission import admission
 from app.modeldeployment.conditions import JUDGES, Condition
 from app.modeldeployment.conditions.base import listed, pods
 from app.modeldeployment.observe import SERVICE, Observed
+from app.modeldeployment.parking import write_assembly, write_parked
 from app.modeldeployment.plan import Hold, Plan
 from app.modeldeployment.render import RenderedRole
 from app.modeldeployment.roleplan import RolePlan
 from app.modeldeployment.seats import Replica
 from app.settings import ControllerSettings
 
+# Every other resource that a flavor is assigned for counts accelerators or their credits.
+_NO_ACCELERATORS = frozenset({"cpu", "memory", "ephemeral-storage", "pods"})
 _LETTERS = {"Server": "S", "Prefill": "P", "Decode": "D"}
 
 
@@ -53,6 +56,8 @@ def fold(
         "replicas": shown[:MAX_REPLICAS_LISTED],
         "replicasOmitted": max(len(shown) - MAX_REPLICAS_LISTED, 0),
         "interruptions": interruptions.write(plan.memory),
+        "assembly": write_assembly(plan.timer) if plan.timer else None,
+        "parked": write_parked(plan.parked),
         "workloadID": observed.workload_id,
         "clusterID": settings.cluster_id,
         "conditions": dated(found, observed, now),
@@ -101,7 +106,7 @@ def dated(found: list[Condition], observed: Observed, now: datetime) -> list[JSO
     before = {
         item.get("type"): item
         for item in maps(observed.status.get("conditions"))
-        if item.get("reason") != Reason.PENDING.value
+        if (item.get("status"), item.get("reason")) != ("Unknown", Reason.PENDING.value)
     }
     written = []
     for condition in found:
@@ -185,7 +190,25 @@ def _role(role: RolePlan) -> JSON:
         "desired": role.desired,
         "ready": role.ready,
         "unmanaged": declared.command is not None,
+        **_quota(role),
     }
+
+
+def _quota(role: RolePlan) -> JSON:
+    """Quota of a role with a queue: an observed zero is printed. Flavors are those of accelerators, absent if none."""
+    live = role.seats.live
+    if role.queue is None and not any(replica.queued for replica in live):
+        return {}
+    flavors = {
+        flavor
+        for replica in live
+        if replica.workload
+        for resource, assigned in replica.workload.flavors.items()
+        if resource not in _NO_ACCELERATORS
+        for flavor in assigned
+    }
+    found: JSON = {"quotaReserved": sum(replica.reserved for replica in live)}
+    return {**found, "assignedFlavors": sorted(flavors)} if flavors else found
 
 
 def _replica(replica: Replica) -> JSON:

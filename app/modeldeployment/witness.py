@@ -7,7 +7,7 @@ the replica serves again.
 
 from datetime import datetime, timedelta
 
-from app.kube import times
+from app.kube import kueue, times
 from app.kube.pods import PodView, condition, mapping, text
 from app.modeldeployment.interruptions import REASONS, Interruption, InterruptionReason, Key, Memory
 from app.modeldeployment.seats import Replica, RoleSeats
@@ -61,6 +61,7 @@ def _ready_since(pod: PodView) -> datetime | None:
 def _seen(kept: Memory, replica: Replica, now: datetime) -> list[Interruption]:
     found = [_failure(kept, replica, pod, now) for pod in replica.members.values() if pod.ended]
     found += [_disruption(kept, replica, pod, now) for pod in replica.terminating]
+    found.append(_verdict(kept, replica, now))
     if not replica.ended:
         found.append(_loss(kept, replica, now))
     return [item for item in found if item is not None]
@@ -87,15 +88,35 @@ def _failure(kept: Memory, replica: Replica, pod: PodView, now: datetime) -> Int
 
 def _disruption(kept: Memory, replica: Replica, pod: PodView, now: datetime) -> Interruption | None:
     """A Pod that somebody else is taking away, and says so."""
-    target = condition(mapping(pod.raw.get("status")), "DisruptionTarget")
-    if target.get("status") != "True":
+    taken = kueue.taken_away(pod.raw) or _disrupted(pod)
+    if taken is None:
         return None
-    reason: InterruptionReason = "Preempted" if target.get("reason") == _PREEMPTED else "Evicted"
+    reason, words = taken
     key: Key = (replica.role, replica.ordinal, reason)
     stored = kept.get(key)
     if not _is_new(kept, key, pod) or (stored and stored.attempts):
         return None  # a failure of the seat that still counts is not forgotten for it
-    return Interruption(replica.role, replica.ordinal, reason, now, 0, text(target.get("message")))
+    return Interruption(replica.role, replica.ordinal, reason, now, 0, words)
+
+
+def _disrupted(pod: PodView) -> tuple[InterruptionReason, str] | None:
+    """What Kubernetes says of a Pod that it takes away."""
+    target = condition(mapping(pod.raw.get("status")), "DisruptionTarget")
+    if target.get("status") != "True":
+        return None
+    return "Preempted" if target.get("reason") == _PREEMPTED else "Evicted", text(target.get("message"))
+
+
+def _verdict(kept: Memory, replica: Replica, now: datetime) -> Interruption | None:
+    """What Kueue decided about a replica whose Pods are still there."""
+    view = replica.workload
+    if view is None or not replica.members or not (view.parked or view.preempted):
+        return None
+    reason: InterruptionReason = "Parked" if view.parked else "Preempted"
+    oldest = min(replica.members.values(), key=lambda pod: pod.created_at)
+    if not _is_new(kept, (replica.role, replica.ordinal, reason), oldest):
+        return None
+    return Interruption(replica.role, replica.ordinal, reason, now, 0, view.words)
 
 
 def _loss(kept: Memory, replica: Replica, now: datetime) -> Interruption | None:

@@ -83,7 +83,7 @@ class HookRoute:
     def _customize(self, body: bytes, record: CallRecord) -> Response:
         parent = parse_customize(body, self._controller)
         _note_parent(record, parent)
-        return _ok(encode_customize(self._controller.customize(parent), self._controller))
+        return _ok(encode_customize(self._controller.customize(parent, self._service.settings), self._controller))
 
     def _sync(self, body: bytes, if_none_match: str, record: CallRecord) -> Response:
         controller, service = self._controller, self._service

@@ -7,6 +7,7 @@ import pytest
 from app.controllers import CONTROLLERS
 from app.install.controllers import SecretKey, composite
 from app.kube.hook import HookController
+from app.settings import ControllerSettings
 
 JSON = dict[str, Any]
 URL = "http://127.0.0.1:8080"
@@ -99,7 +100,7 @@ def test_the_bearer_token_is_sent_to_the_service_and_to_nobody_else(controller: 
 @every_controller
 def test_no_related_rule_matches_a_whole_cluster(controller: HookController, parent: JSON) -> None:
     # In version 2 a rule without a namespace matches all of them, and one without names every object.
-    for rule in controller.customize(parent):
+    for rule in controller.customize(parent, ControllerSettings(kueue=True)):
         assert (rule.api_version, rule.resource) in controller.related
         assert rule.names
         assert (rule.namespace is None) == (rule.resource in CLUSTER_SCOPED)

@@ -12,6 +12,7 @@ from app.api.reasons import Reason
 from app.modeldeployment.engines import Key
 from app.modeldeployment.render.parallelism import check_parallelism
 from app.modeldeployment.render.placement import check_placement
+from app.modeldeployment.render.queue import check_queue
 from app.modeldeployment.render.resources import check_cards
 from app.modeldeployment.render.subject import RenderRefused, Subject, port_number, shown
 from app.modeldeployment.render.volumes import check_volumes
@@ -142,6 +143,7 @@ _ALWAYS_FIRST: tuple[Callable[[Subject], None], ...] = (
     _ports,
     check_cards,
     check_placement,
+    check_queue,
 )
 _TAKEN_OVER = (*_ALWAYS_FIRST, _command_alone, _own_port)
 _MANAGED = (

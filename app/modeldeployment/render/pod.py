@@ -7,7 +7,7 @@ Metacontroller adds the owner reference and its own selector label. Nothing is e
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from app.kube import canonical, names
+from app.kube import canonical, kueue, names
 from app.kube.hook import JSON
 from app.kube.pods import MAIN_CONTAINER
 from app.modeldeployment.render.commandline import CommandLine, command_line
@@ -16,6 +16,7 @@ from app.modeldeployment.render.gates import gated, gates, scheme
 from app.modeldeployment.render.image import image
 from app.modeldeployment.render.placement import placement
 from app.modeldeployment.render.ports import container_ports
+from app.modeldeployment.render.queue import queue_annotations, queue_labels
 from app.modeldeployment.render.resources import resources
 from app.modeldeployment.render.subject import Identity, Subject
 from app.modeldeployment.render.volumes import volumes
@@ -36,7 +37,8 @@ _OTHER_MEMBER = 1
 class PodTemplate:
     """Everything of a role's Pods but what belongs to one seat.
 
-    `leader` and `other` are what the container of member 0 and of the others has beside `container`.
+    `annotations` are the leader's, `marks` every member's. `leader` and `other` are what the container of member 0 and
+    of the others has beside `container`.
     """
 
     identity: Identity
@@ -44,6 +46,7 @@ class PodTemplate:
     size: int
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
+    marks: Mapping[str, str]
     spec: JSON
     container: JSON
     leader: JSON
@@ -57,19 +60,23 @@ class PodTemplate:
         leader = names.pod(deployment, self.role, ordinal, 0, size)
         headless = names.headless_service(deployment, self.role)
         address = f"{leader}.{headless}.{self.identity.namespace}.svc"
-        return self._made(name, str(ordinal), member, address, {names.POD_HASH: pod_hash})
+        group = names.group(deployment, self.role, ordinal)
+        return self._made(name, str(ordinal), member, address, group, {names.POD_HASH: pod_hash})
 
     def pod_hash(self) -> str:
         """SHA-256 of the canonical templates of the leader and, where there is one, of another member."""
         members = (0, _OTHER_MEMBER) if self.size > 1 else (0,)
-        return canonical.sha256([self._made(_ANY, _ANY, member, _ANY, {}) for member in members])
+        return canonical.sha256([self._made(_ANY, _ANY, member, _ANY, _ANY, {}) for member in members])
 
-    def _made(self, name: str, ordinal: str, member: int, leader: str, marks: Mapping[str, str]) -> JSON:
+    def _made(self, name: str, ordinal: str, member: int, leader: str, group: str, hashed: Mapping[str, str]) -> JSON:
+        labels = {**self.labels, names.REPLICA: ordinal, names.MEMBER: str(member)}
+        if kueue.QUEUE in labels:
+            labels[kueue.GROUP] = group
         metadata = {
             "name": name,
             "namespace": self.identity.namespace,
-            "labels": {**self.labels, names.REPLICA: ordinal, names.MEMBER: str(member)},
-            "annotations": {**(self.annotations if member == 0 else {}), **marks},
+            "labels": labels,
+            "annotations": {**(self.annotations if member == 0 else {}), **self.marks, **hashed},
         }
         container = {
             **self.container,
@@ -98,6 +105,7 @@ def pod_template(subject: Subject) -> PodTemplate:
         size=role.size,
         labels=_labels(subject),
         annotations=_annotations(subject),
+        marks=queue_annotations(subject),
         spec=_spec(subject, found),
         container=_container(subject, mounts),
         leader=_leader(subject),
@@ -114,6 +122,7 @@ def _labels(subject: Subject) -> dict[str, str]:
         names.DEPLOYMENT: subject.identity.name,
         names.ROLE: subject.role.name,
         names.ROLE_KIND: subject.role.kind.lower(),
+        **queue_labels(subject),
     }
 
 

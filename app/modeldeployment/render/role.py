@@ -11,6 +11,7 @@ from app.modeldeployment.render.checks import check
 from app.modeldeployment.render.gates import Scheme, gated, scheme
 from app.modeldeployment.render.pod import PodTemplate, pod_template
 from app.modeldeployment.render.ports import port_name
+from app.modeldeployment.render.queue import queue_name
 from app.modeldeployment.render.subject import Identity, read_subject
 from app.settings import ControllerSettings
 
@@ -21,7 +22,8 @@ class RenderedRole:
 
     `port` and `protocol` are the Services'; `target_port` is what the engine opens, another only where the user's own
     `--port` says so and no port is declared. `gated`: readiness comes from the engine. `unmanaged`: the role replaced
-    its command line. `pod_hash` covers every member of a replica, and neither ordinals nor the number of replicas.
+    its command line. `queue` is the LocalQueue it takes its quota from, None where it takes none. `pod_hash` covers
+    every member of a replica, and neither ordinals nor the number of replicas.
     """
 
     name: str
@@ -35,6 +37,7 @@ class RenderedRole:
     pod_hash: str
     port_name: str
     target_port: int
+    queue: str | None
     template: PodTemplate = field(repr=False)
 
     def pod(self, ordinal: int, member: int) -> JSON:
@@ -68,5 +71,6 @@ def render_role(
         pod_hash=template.pod_hash(),
         port_name=port_name(subject),
         target_port=subject.listening,
+        queue=queue_name(subject),
         template=template,
     )
