@@ -17,6 +17,8 @@ from app.kube.hook import HookController
 from app.server.application import create_app
 from app.settings import ControllerSettings, ServerSettings
 
+# What a setting is in a context.json, where that differs from its type in the code.
+_JSON_TYPES: dict[str, type] = {"images": dict, "reserved_namespaces": list}
 _TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 
 
@@ -94,10 +96,14 @@ def _settings(given: Any) -> ControllerSettings:
     for name, value in given.items():
         if name not in known:
             raise CommandError(f"the context's settings name {name}; there are {', '.join(known)}")
-        wanted = dict if name == "images" else type(getattr(defaults, name))
+        wanted = _JSON_TYPES.get(name) or type(getattr(defaults, name))
         if not isinstance(value, wanted):
             raise CommandError(f"the context's setting {name} is not of type {wanted.__name__}")
-    return replace(defaults, **given)
+    return replace(defaults, **_from_json(given))
+
+
+def _from_json(given: dict[str, Any]) -> dict[str, Any]:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
 
 
 def _controller(request: Any, controllers: Sequence[HookController]) -> HookController:

@@ -41,9 +41,9 @@ def admission(plan: Plan) -> JSON | None:
     """The admission of the replicas that stay and of those that leave broken, who say why; None where none exists."""
     standing = [replica for role in plan.roles for replica in (*role.stays, *role.extra, *role.broken)]
     questions = [question for replica in standing if not replica.serves for question in _questions(replica)]
-    if plan.parked is not None:
+    if plan.parked is not None and all(reason is not AdmissionReason.PARKED for _, reason, _ in questions):
         questions.append(("", AdmissionReason.PARKED, plan.parked.message))
-    elif not standing:
+    if not standing and not questions:
         return None
     furthest = max((_phase(replica) for replica in standing), key=_PHASES.index, default="Pending")
     found: JSON = {"phase": furthest}

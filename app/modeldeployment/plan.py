@@ -142,6 +142,8 @@ def _make(observed: Observed, rendering: Rendering, now: datetime) -> Plan:
     deadline = assembly.gives_up_at(observed, timer, roles)
     if parked is None and deadline is not None and now >= deadline:
         parked = park_set(_gave_up(roles), observed, now)
+    if parked is not None:
+        deadline = None
     newly = parked is not None and (was_parked is None or parked.at != was_parked.at)
     wakes = [role.wake for role in roles] + [WRITTEN_FIRST_SECONDS if newly else 0, _until(deadline, now)]
     return _acting(observed, rendering, roles, seats, parked, timer, now, wakes)

@@ -36,7 +36,8 @@ class RolePlan:
     `stays` are the live replicas of declared seats that this pass keeps, `ready` counts those of them that serve, and
     `extra` are those that a hold keeps beyond them. `shed`, `broken` and `turnover.victim` leave; `gone` are their
     live Pods, with the strays. `members` are the (ordinal, member) pairs asked for, `created` the empty seats among
-    them, `missing` the declared seats that stay empty, `delayed` those of them that wait, with when they are due.
+    them, `missing` the declared seats that stay empty, `delayed` those of them that wait, with when they are due, and
+    `parked` the empty seats that are not to be filled.
     `outdated` counts replicas that differ from the render, `accounted` those that were compared with it or created
     from it. `memory` is what is to be stored of this role; `wake` the seconds until a clock matters, 0 for never.
     `queue` is the LocalQueue that the role was rendered for.
@@ -54,6 +55,7 @@ class RolePlan:
     members: tuple[tuple[int, int], ...] = ()
     created: tuple[int, ...] = ()
     missing: tuple[int, ...] = ()
+    parked: tuple[int, ...] = ()
     delayed: Mapping[int, datetime] = field(default_factory=dict)
     outdated: int = 0
     accounted: int = 0
@@ -105,9 +107,10 @@ def plan_role(seats: RoleSeats, pod_hash: str, queue: str | None, orders: Orders
     stays = tuple(replica for replica in declared if replica.ordinal not in leaving)
     gone = (*_pods(beyond), *seats.strays, *_pods(replica for replica in declared if replica.ordinal in leaving))
     delayed = _delayed(seats, memory, now)
-    members = () if gone else _wanted(seats, {*delayed, *_parked(seats, orders)})
+    parked = _parked(seats, orders)
+    members = () if gone else _wanted(seats, {*delayed, *parked})
     created = tuple(dict.fromkeys(ordinal for ordinal, _ in members if ordinal not in seats.replicas))
-    present = {replica.ordinal for replica in stays} | set(created)
+    present = {replica.ordinal for replica in stays} | set(created) | parked
     return RolePlan(
         seats=seats,
         stays=stays,
@@ -120,6 +123,7 @@ def plan_role(seats: RoleSeats, pod_hash: str, queue: str | None, orders: Orders
         members=members,
         created=created,
         missing=tuple(ordinal for ordinal in range(seats.role.replicas) if ordinal not in present),
+        parked=tuple(sorted(parked - {replica.ordinal for replica in stays})),
         delayed=delayed,
         outdated=len(outdated),
         accounted=len(declared) + len(created),
@@ -131,9 +135,9 @@ def plan_role(seats: RoleSeats, pod_hash: str, queue: str | None, orders: Orders
 def park_role(seats: RoleSeats, queue: str | None, orders: Orders) -> RolePlan:
     """A role of a set that is parked: every live Pod leaves, and its quota is free."""
     memory = witness(orders.stored, seats, orders.now)
-    missing = tuple(range(seats.role.replicas))
+    parked = tuple(range(seats.role.replicas))
     gone = (*_pods(seats.live), *seats.strays)
-    return RolePlan(seats, (), 0, memory, shed=tuple(seats.live), gone=gone, missing=missing, queue=queue)
+    return RolePlan(seats, (), 0, memory, shed=tuple(seats.live), gone=gone, parked=parked, queue=queue)
 
 
 def hold_role(seats: RoleSeats, stored: Memory, now: datetime, *, sheds: bool) -> RolePlan:

@@ -9,7 +9,7 @@ from app.modeldeployment import CONTROLLER
 from app.settings import ControllerSettings
 from tests.support.builders import NOW
 
-SETTINGS = ControllerSettings(cluster_id="local")
+SETTINGS = ControllerSettings(cluster_id="local", kueue=True)
 
 
 def request_of(envelope: JSON) -> SyncRequest:

@@ -13,12 +13,13 @@ import orjson
 
 from app.api.instancetype import InstanceTypeSpec
 from app.api.modeldeployment import ModelDeploymentSpec
-from app.kube import names, times
+from app.kube import kueue, names, times
 from app.kube.hook import JSON
 from app.kube.shape import LAST_APPLIED
 from app.modeldeployment.render import Identity, RenderedRole, render_role, render_services
 from app.settings import ControllerSettings
 
+KUEUE = ControllerSettings(kueue=True)
 NOW = datetime(2026, 11, 29, 12, 0, tzinfo=UTC)
 UID = "5a3c1d0e-7c1f-4b6e-9f0a-0a1b2c3d4e5f"
 H100: JSON = {
@@ -68,6 +69,27 @@ class PodBuilder:
 
         return self.but(change)
 
+    def gated(self) -> Self:
+        """Held back by Kueue."""
+
+        def change(pod: JSON) -> None:
+            del pod["spec"]["nodeName"]
+            pod["spec"]["schedulingGates"] = [{"name": kueue.ADMISSION_GATE}, {"name": f"{kueue.PREFIX}topology"}]
+            gate = {"type": "PodScheduled", "status": "False", "reason": "SchedulingGated"}
+            pod["status"] = {"phase": "Pending", "conditions": [gate]}
+
+        return self.but(change)
+
+    def taken_by_kueue(self, why: str, message: str) -> Self:
+        """Terminating, because Kueue evicted its Workload."""
+        target = {
+            "type": kueue.POD_TARGET,
+            "status": "True",
+            "reason": f"WorkloadEvictedDueTo{why}",
+            "message": message,
+        }
+        return self.terminating().but(lambda p: p["status"].setdefault("conditions", []).append(target))
+
     def waiting(self, reason: str, message: str = "", **container: Any) -> Self:
         """Bound; its container waits for `reason`."""
         state = {"waiting": {"reason": reason, **({"message": message} if message else {})}}
@@ -111,6 +133,81 @@ class PodBuilder:
             status["containerStatuses"][0] |= {"ready": False, "state": state, **container}
 
         return self.but(change)
+
+
+@dataclass(frozen=True)
+class WorkloadBuilder:
+    """The Workload of one seat; just created unless said otherwise."""
+
+    role: str
+    ordinal: int
+    conditions: tuple[JSON, ...] = ()
+    active: bool = True
+    flavors: tuple[tuple[str, str], ...] = ()
+    checks: tuple[JSON, ...] = ()
+    group: bool = True
+    orphaned: bool = False
+
+    def _with(self, *conditions: tuple[str, str, str, str]) -> Self:
+        made = tuple(
+            {"type": kind, "status": status, "reason": reason, "message": message, "lastTransitionTime": ago(30)}
+            for kind, status, reason, message in conditions
+        )
+        return replace(self, conditions=(*self.conditions, *made))
+
+    def pending(self, message: str = "", reason: str = "Pending") -> Self:
+        return self._with(("QuotaReserved", "False", reason, message))
+
+    def reserved(self) -> Self:
+        return self._with(("QuotaReserved", "True", "QuotaReserved", "Quota reserved in ClusterQueue research"))
+
+    def admitted(self, flavor: str = "h100") -> Self:
+        found = self.reserved()._with(("Admitted", "True", "Admitted", "The workload is admitted"))
+        return replace(found, flavors=(("nvidia.com/gpu", flavor), ("cpu", "default")))
+
+    def checking(self, name: str, message: str) -> Self:
+        """Reserved, behind an admission check."""
+        return replace(self.reserved(), checks=({"name": name, "state": "Pending", "message": message},))
+
+    def preempted(self, message: str = "Preempted to accommodate a workload") -> Self:
+        return self._with(
+            ("Evicted", "True", "Preempted", message), ("Preempted", "True", "InClusterQueue", message)
+        ).pending(message)
+
+    def parked(self, message: str = "The workload is deactivated") -> Self:
+        return replace(self._with(("Evicted", "True", "Deactivated", message)), active=False)
+
+    def of_somebody_else(self) -> Self:
+        """A Workload of that name that none of our Pods owns."""
+        return replace(self, orphaned=True)
+
+    def build(self, deployment: str, namespace: str, owners: list[str]) -> JSON:
+        metadata: JSON = {
+            "name": names.group(deployment, self.role, self.ordinal),
+            "namespace": namespace,
+            "uid": f"workload-{self.role}-{self.ordinal}",
+            "ownerReferences": [] if self.orphaned else [{"apiVersion": "v1", "kind": "Pod", "uid": o} for o in owners],
+        }
+        if self.group:
+            metadata["annotations"] = {kueue.IS_GROUP: "true"}
+        status: JSON = {"conditions": list(self.conditions)}
+        if self.flavors:
+            assigned = [{"name": "2ac9563e", "flavors": dict(self.flavors), "count": 1}]
+            status["admission"] = {"clusterQueue": "research", "podSetAssignments": assigned}
+        if self.checks:
+            status["admissionChecks"] = list(self.checks)
+        return {
+            "apiVersion": "kueue.x-k8s.io/v1beta2",
+            "kind": "Workload",
+            "metadata": metadata,
+            "spec": {"active": self.active, "queueName": "team-a"},
+            "status": status,
+        }
+
+
+def workload(role: str, ordinal: int) -> WorkloadBuilder:
+    """The Workload of that seat."""
+    return WorkloadBuilder(role, ordinal)
 
 
 def pod(role: str, ordinal: int, member: int = 0) -> PodBuilder:
@@ -184,6 +281,7 @@ class DeploymentBuilder:
     types: tuple[tuple[str, JSON], ...] = (("h100-80g", H100),)
     raw_spec: Any = None
     extra_children: JSON = field(default_factory=dict)
+    workloads: tuple[WorkloadBuilder, ...] = ()
 
     def with_role(self, name: str, **fields: Any) -> Self:
         role = {"name": name, "instanceType": "h100-80g", **fields}
@@ -210,6 +308,9 @@ class DeploymentBuilder:
 
     def having(self, *pods: PodBuilder) -> Self:
         return replace(self, pods=(*self.pods, *pods))
+
+    def with_workloads(self, *workloads: WorkloadBuilder) -> Self:
+        return replace(self, workloads=(*self.workloads, *workloads))
 
     def with_services(self, *services: str) -> Self:
         """Our Services by name; all that are rendered where none is named."""
@@ -282,7 +383,7 @@ class DeploymentBuilder:
         spec = ModelDeploymentSpec.model_validate({**self.parent_spec(), "enabled": True})
         types = {name: InstanceTypeSpec.model_validate(found) for name, found in (*self.types, ("h100-80g", H100))}
         roles = {
-            role.name: render_role(identity, spec, role, types.get(role.instance_type or ""), ControllerSettings())
+            role.name: render_role(identity, spec, role, types.get(role.instance_type or ""), KUEUE)
             for role in spec.roles
         }
         return roles, render_services(identity, list(roles.values()))
@@ -333,7 +434,25 @@ class DeploymentBuilder:
             }
             for name, spec in self.types
         }
-        return {"Service.v1": services, f"InstanceType.{names.API_VERSION}": types}
+        related = {"Service.v1": services, f"InstanceType.{names.API_VERSION}": types}
+        if self.workloads:
+            related["Workload.kueue.x-k8s.io/v1beta2"] = self._workloads()
+        return related
+
+    def _workloads(self) -> JSON:
+        found: JSON = {}
+        for builder in self.workloads:
+            owners = [
+                f"{names.pod(self.name, p.role, p.ordinal, p.member, self._size(p.role))}-uid"
+                for p in self.pods
+                if (p.role, p.ordinal) == (builder.role, builder.ordinal)
+            ]
+            item = builder.build(self.name, self.namespace, owners)
+            found[f"{self.namespace}/{item['metadata']['name']}"] = item
+        return found
+
+    def _size(self, role: str) -> int:
+        return next(int(stated.get("size", 1)) for stated in self.roles if stated["name"] == role)
 
 
 def a_deployment(name: str = "qwen") -> DeploymentBuilder:

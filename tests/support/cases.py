@@ -8,6 +8,7 @@ from typing import Any
 
 from app.kube.hook import JSON
 from tests.support.builders import NOW, DeploymentBuilder, PodBuilder, a_deployment, ago, pod
+from tests.support.quota_cases import quota_cases
 
 EPOCH = "1970-01-01T00:00:00Z"
 
@@ -388,4 +389,11 @@ def _shapes() -> dict[str, JSON]:
 def cases() -> dict[str, Case]:
     """All built cases by name."""
     found = _starting() | _converging() | _holds() | _ending() | _shapes()
-    return {name: Case(request) for name, request in found.items()}
+    built = {name: Case(request) for name, request in found.items()}
+    return built | {name: Case(request, _kueue(name)) for name, request in quota_cases().items()}
+
+
+def _kueue(name: str) -> JSON:
+    """Settings with Kueue switched on; the cases of reserved namespaces reserve this one."""
+    reserved = ["team-a"] if "reserved-namespace" in name else ["kube-system"]
+    return {"cluster_id": "local", "kueue": True, "reserved_namespaces": reserved}

@@ -34,7 +34,7 @@ def release(request: SyncRequest, _now: datetime, _settings: ControllerSettings)
     return SyncAnswer(status={"phase": "Deleting"}, children=[], finalized=not any(request.children.values()))
 
 
-def ask(parent: JSON) -> tuple[RelatedRule, ...]:
+def ask(parent: JSON, _settings: ControllerSettings) -> tuple[RelatedRule, ...]:
     """The Workload of the parent's name, and one queue."""
     metadata = parent["metadata"]
     return (

@@ -31,7 +31,7 @@ def quota_reserved(observed: Observed, plan: Plan) -> Condition:
         or _none_to_judge(observed, roles, live)
         or _incomplete(roles)
         or _without_workload(observed, plan, roles, live)
-        or _verdict(plan, roles, live)
+        or _verdict(roles, live)
     )
 
 
@@ -44,7 +44,7 @@ def _parked(plan: Plan, roles: Sequence[RolePlan]) -> Condition | None:
     if plan.parked is None:
         return None
     declared = sum(role.desired for role in roles)
-    count = "the whole set" if plan.parked.whole else f"{plan.parked.count} of {replicas(declared)}"
+    count = "the whole set" if plan.parked.whole else f"{plan.parked.count} of {declared} replicas"
     way_out = "change spec.resumedAt (hangar resume) to ask for quota again"
     return Condition(TYPE, "False", Reason.PARKED, f"{count} parked: {plan.parked.message}; {way_out}")
 
@@ -56,7 +56,7 @@ def _preempted_in_part(plan: Plan, roles: Sequence[RolePlan]) -> Condition | Non
         return None
     declared = sum(role.desired for role in roles)
     names = ", ".join(f"{role} {listed(seats)}" for role, seats in lost.items())
-    message = f"{sum(map(len, lost.values()))} of {replicas(declared)} preempted: {names}; {_what_is_lost(roles)}"
+    message = f"{sum(map(len, lost.values()))} of {declared} replicas preempted ({names}); {_what_is_lost(roles)}"
     return Condition(TYPE, "False", Reason.PREEMPTED_IN_PART, message)
 
 
@@ -109,21 +109,21 @@ def _without_workload(
         return Condition(TYPE, "False", Reason.NO_QUEUE_IN_RESERVED_NAMESPACE, message)
     declared = sum(role.desired for role in roles)
     names = ", ".join(dict.fromkeys(replica.role for replica in without))
-    message = f"{len(without)} of {replicas(declared)} without a Workload yet: {names}" + _clause(roles)
+    message = f"{len(without)} of {declared} replicas without a Workload yet ({names})" + _clause(roles)
     if plan.unmanaged_namespace:
         message += "; none came within a minute: Kueue may not manage this namespace"
     return Condition(TYPE, "Unknown", Reason.ADMISSION_IN_FLIGHT, message)
 
 
-def _verdict(plan: Plan, roles: Sequence[RolePlan], live: Sequence[Replica]) -> Condition:
+def _verdict(roles: Sequence[RolePlan], live: Sequence[Replica]) -> Condition:
     waiting = [replica for replica in live if not replica.reserved]
     if not waiting:
         queues = {replica.workload.cluster_queue for replica in live if replica.workload} - {""}
         where = f" in cluster queue {min(queues)}" if len(roles) == 1 and len(queues) == 1 else ""
-        return Condition(TYPE, "True", Reason.RESERVED, f"{replicas(len(live))} hold quota{where}")
+        return Condition(TYPE, "True", Reason.RESERVED, f"quota is reserved for {replicas(len(live))}{where}")
     declared = sum(role.desired for role in roles)
     names = ", ".join(dict.fromkeys(replica.role for replica in waiting))
-    message = f"{len(waiting)} of {replicas(declared)} wait for quota: {names}{_clause(roles)}"
+    message = f"{len(waiting)} of {declared} replicas without quota ({names}){_clause(roles)}"
     words = "; ".join(_words(waiting))
     return Condition(TYPE, "False", Reason.PENDING, f"{message}: {words}" if words else message)
 

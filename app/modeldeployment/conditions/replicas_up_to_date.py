@@ -28,7 +28,9 @@ def replicas_up_to_date(observed: Observed, plan: Plan) -> Condition:
     missing = sum(len(role.missing) for role in plan.roles)
     if missing:
         return _missing(observed, plan, missing)
-    return Condition(TYPE, "True", Reason.UP_TO_DATE, f"{accounted} of {plan.desired} replicas match the render")
+    parked = sum(len(role.parked) for role in plan.roles)
+    rest = f", {parked} parked" if parked else ""
+    return Condition(TYPE, "True", Reason.UP_TO_DATE, f"{accounted} of {plan.desired} replicas match the render{rest}")
 
 
 def _rollout(plan: Plan, outdated: int) -> str:
