@@ -61,7 +61,8 @@ def test_a_replica_that_matches_the_render_and_is_whole_never_leaves(world: Worl
     for role, replicas, size in world.roles:
         for ordinal in range(replicas):
             members = world.replica(role, ordinal)
-            if len(members) == size and all(p.state in ("ready", "loading", "unbound") for p in members):
+            kept = all(p.state in ("ready", "loading", "unbound") for p in members)
+            if len(members) == size and kept:
                 assert not leaving & {_pod_name(world, role, ordinal, p.member) for p in members}
 
 
@@ -81,6 +82,15 @@ def test_nothing_is_created_into_a_seat_that_still_holds_a_pod(world: World) -> 
 
 
 @given(worlds())
+def test_nothing_is_created_into_a_group_that_is_still_dying(world: World) -> None:
+    created = _created(world)
+    for role, ordinal in world.workloads:
+        if not world.replica(role, ordinal):
+            size = next(size for name, _, size in world.roles if name == role)
+            assert not created & {_pod_name(world, role, ordinal, member) for member in range(size)}
+
+
+@given(worlds())
 def test_every_empty_declared_seat_is_filled_in_time(world: World) -> None:
     """Liveness: a role that lets nothing go fills every seat in which no Pod is left."""
     leaving, created = _leaving(world), _created(world)
@@ -90,7 +100,7 @@ def test_every_empty_declared_seat_is_filled_in_time(world: World) -> None:
         if world.strays and role == world.roles[0][0]:
             continue
         for ordinal in range(replicas):
-            if (role, ordinal) in world.remembered:
+            if (role, ordinal) in world.remembered | world.workloads:
                 continue  # it may have to wait
             if all(p.state == "absent" for p in world.pods if (p.role, p.ordinal) == (role, ordinal)):
                 assert {_pod_name(world, role, ordinal, m) for m in range(size)} <= created

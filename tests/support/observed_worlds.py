@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 
 from app.kube.hook import JSON
-from tests.support.builders import DeploymentBuilder, PodBuilder, a_deployment, ago, pod
+from tests.support.builders import DeploymentBuilder, PodBuilder, WorkloadBuilder, a_deployment, ago, pod, workload
 
 READY = ("ready", "ready-outdated")
 CONDITIONS = (
@@ -54,7 +54,7 @@ class SeatPod:
 @dataclass(frozen=True)
 class World:
     """A deployment, its roles as (name, replicas, size), its Pods, how many strays are about, and which seats'
-    failures are stored already."""
+    failures are stored already, and the seats that have a Workload."""
 
     deployment: DeploymentBuilder
     roles: tuple[tuple[str, int, int], ...]
@@ -62,6 +62,7 @@ class World:
     gate: str
     strays: int
     remembered: frozenset[tuple[str, int]]
+    workloads: frozenset[tuple[str, int]] = frozenset()
 
     def request(self) -> JSON:
         return self.deployment.request()
@@ -81,9 +82,24 @@ def _entry(draw: st.DrawFn, role: str, ordinal: int) -> JSON:
     return {**entry, "attempts": draw(st.integers(1, 9))}
 
 
+def _workload(draw: st.DrawFn, role: str, ordinal: int) -> WorkloadBuilder:
+    found = workload(role, ordinal)
+    states = {
+        "new": found,
+        "pending": found.pending("no quota"),
+        "reserved": found.reserved(),
+        "admitted": found.admitted(),
+        "preempted": found.preempted(),
+        "parked": found.parked(),
+        "foreign": found.admitted().of_somebody_else(),
+    }
+    return states[draw(st.sampled_from(["admitted", "admitted", *states]))]
+
+
 @st.composite
 def worlds(draw: st.DrawFn, *, enabled: bool = True, with_types: bool = True) -> World:
-    """Any observed world of one or two roles."""
+    """Any observed world of one or two roles, with or without a queue."""
+    queue = draw(st.sampled_from([None, None, "team-a"]))
     gate = draw(st.sampled_from(["Ready", "Ready", "Admitted"]))
     deployment = a_deployment().with_spec(rollout={"gate": gate}, enabled=enabled)
     roles: list[tuple[str, int, int]] = []
@@ -91,7 +107,7 @@ def worlds(draw: st.DrawFn, *, enabled: bool = True, with_types: bool = True) ->
     for name in draw(st.sampled_from([["server"], ["prefill", "decode"]])):
         replicas, size = draw(st.integers(0, 4)), draw(st.sampled_from([1, 1, 2, 3]))
         roles.append((name, replicas, size))
-        deployment = deployment.with_role(name, kind=name.capitalize(), replicas=replicas, size=size)
+        deployment = deployment.with_role(name, kind=name.capitalize(), replicas=replicas, size=size, queueName=queue)
         common = draw(st.sampled_from([CONDITIONS, READY, ("ready",)]))
         for ordinal in range(replicas + draw(st.integers(0, 2))):
             pods += [SeatPod(name, ordinal, member, draw(st.sampled_from(common))) for member in range(size)]
@@ -105,6 +121,9 @@ def worlds(draw: st.DrawFn, *, enabled: bool = True, with_types: bool = True) ->
         deployment = deployment.beside("qwen")
     remembered = draw(st.sets(st.sampled_from([(p.role, p.ordinal) for p in pods]))) if pods else set()
     deployment = deployment.with_status(interruptions=[_entry(draw, role, ordinal) for role, ordinal in remembered])
+    seats = sorted({(p.role, p.ordinal) for p in pods}) if queue else []
+    occupied = draw(st.sets(st.sampled_from(seats))) if seats else set()
+    deployment = deployment.with_workloads(*(_workload(draw, role, ordinal) for role, ordinal in sorted(occupied)))
     if not with_types:
         deployment = deployment.without_types()
-    return World(deployment, tuple(roles), tuple(pods), gate, strays, frozenset(remembered))
+    return World(deployment, tuple(roles), tuple(pods), gate, strays, frozenset(remembered), frozenset(occupied))
