@@ -21,7 +21,7 @@ Protocol = Literal["TCP", "UDP", "SCTP"]
 PullPolicy = Literal["Always", "IfNotPresent", "Never"]
 Name = Annotated[str, Field(min_length=1, max_length=253)]
 # A LocalQueue, named in a label.
-QueueName = Annotated[str, Field(min_length=1, max_length=63, pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$")]
+QueueName = Annotated[str, Field(max_length=63, pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$")]
 LabelValue = Annotated[str, Field(max_length=63)]
 
 
