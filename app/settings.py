@@ -100,6 +100,7 @@ class ServerSettings:
 
     Every request must carry one of the bearer tokens in `token_file`, one per line. Without a file any caller is
     answered: `from_environment` never says so unless HANGAR_AUTH does, and code that does listens on loopback.
+    Without a certificate and its key the hooks are plain HTTP.
     """
 
     host: str = "0.0.0.0"  # noqa: S104 - a Service forwards to it; the chart's NetworkPolicy decides who may
@@ -107,8 +108,11 @@ class ServerSettings:
     operations_port: int = 8081
     workers: int = 1
     token_file: str = ""
+    tls_cert_file: str = ""
+    tls_key_file: str = ""
     max_body_bytes: int = 64 * MIB
     max_calls: int = 64
+    read_seconds: int = 20
     drain_seconds: int = 5
     shutdown_seconds: int = 20
     log_level: str = "info"
@@ -130,16 +134,22 @@ class ServerSettings:
             return number(name, 0, _HIGHEST_PORT)
 
         defaults = cls()
+        certificate, key = _certificate(environment)
+        shutdown_seconds = number("shutdown_seconds", 1)
         return cls(
             host=text("host"),
             port=port("port"),
             operations_port=port("operations_port"),
             workers=number("workers", 1),
             token_file=_token_file(environment),
+            tls_cert_file=certificate,
+            tls_key_file=key,
             max_body_bytes=number("max_body_bytes", 1),
             max_calls=number("max_calls", 1),
+            # What has begun to arrive must be able to end, one way or the other, within the shutdown.
+            read_seconds=min(number("read_seconds", 1), shutdown_seconds),
             drain_seconds=number("drain_seconds", 0),
-            shutdown_seconds=number("shutdown_seconds", 1),
+            shutdown_seconds=shutdown_seconds,
             log_level=_one_of(f"{PREFIX}LOG_LEVEL", text("log_level"), LOG_LEVELS),
         )
 
@@ -156,6 +166,16 @@ def _token_file(environment: Mapping[str, str]) -> str:
             f"or set {PREFIX}AUTH=none to answer any caller"
         )
     return path
+
+
+def _certificate(environment: Mapping[str, str]) -> tuple[str, str]:
+    """The files of the certificate and its key: both, or two empty strings."""
+    names = (f"{PREFIX}TLS_CERT_FILE", f"{PREFIX}TLS_KEY_FILE")
+    certificate, key = (environment.get(name, "") for name in names)
+    if bool(certificate) != bool(key):
+        given, missing = names if certificate else reversed(names)
+        raise SettingsError(f"{missing} is not set and {given} is: set both, or neither for plain HTTP")
+    return certificate, key
 
 
 def known_variables() -> frozenset[str]:

@@ -46,7 +46,9 @@ def test_the_documented_defaults_are_those_of_the_code() -> None:
     assert given == ServerSettings.from_environment({"HANGAR_TOKEN_FILE": "/tokens"})
     assert ControllerSettings.from_environment(documented) == ControllerSettings()
     assert all(
-        documented[f"HANGAR_{field.name.upper()}"] for field in fields(ServerSettings) if field.name != "token_file"
+        documented[f"HANGAR_{field.name.upper()}"]
+        for field in fields(ServerSettings)
+        if not field.name.endswith("_file")
     )
 
 
@@ -65,6 +67,12 @@ def test_a_service_called_hangar_in_the_namespace_does_not_keep_the_pod_from_sta
 def test_a_service_without_a_token_says_both_ways_out() -> None:
     with pytest.raises(SettingsError, match="name a file with one bearer token per line, or set HANGAR_AUTH=none"):
         ServerSettings.from_environment({})
+
+
+def test_a_request_that_has_begun_can_end_within_the_shutdown() -> None:
+    given = {"HANGAR_AUTH": "none", "HANGAR_READ_SECONDS": "60"}
+    assert ServerSettings.from_environment(given).read_seconds == ServerSettings().shutdown_seconds
+    assert ServerSettings.from_environment(given | {"HANGAR_SHUTDOWN_SECONDS": "90"}).read_seconds == 60
 
 
 def test_answering_anybody_is_asked_for_by_name() -> None:

@@ -3,7 +3,7 @@
 The order of a sync is the real one's: finalizer, claim, customize, hook, resync timer, finalized, children, status.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import httpx
 
@@ -86,23 +86,50 @@ class CompositeController:
         if self._stopped or parent is None or not self._triggers.concerns_us(parent):
             self._queue.forget(key)
             return
+        self._attempt(key, parent, lambda: self._sync(key, parent))
+
+    def _attempt(self, key: str, parent: JSON, act: Callable[[], bool]) -> None:
+        """A sync, or what was left of it: `act` says whether it is done. Failures are told and tried again."""
         try:
-            self._sync(key, parent)
+            done = act()
         except TooManyRequests as busy:
             self._queue.add_after(key, busy.after)
         except (SyncError, HookError, ManageError, ApiError, SelectorError, RuleError) as error:
             self._events.warn(parent, "SyncError", f"Sync error: {error}")
             self._queue.add_rate_limited(key)
         else:
-            self._queue.forget(key)
+            if done:
+                self._queue.forget(key)
 
-    def _sync(self, key: str, parent: JSON) -> None:
+    def _sync(self, key: str, parent: JSON) -> bool:
         parent = self._sync_finalizer(parent)
         if not self._triggers.concerns_us(parent):
-            return
+            return True
         observed = self._claim(parent)
         related = self._related.objects(parent)
-        answer = self._call(parent, observed, related)
+        hook = self._hook_for(parent)
+        try:
+            answer = self._call(hook, parent, observed, related)
+        except SyncError as error:
+            failure = error
+            return self._when_heard(key, parent, hook.seconds, lambda: _fail(failure))
+        return self._when_heard(key, parent, hook.seconds, lambda: self._carry_out(key, parent, observed, answer))
+
+    def _when_heard(self, key: str, parent: JSON, seconds: float, act: Callable[[], bool]) -> bool:
+        """Acts once the answer has come; meanwhile the parent is not synced, and what was observed grows old."""
+        if not seconds:
+            return act()
+
+        def heard() -> None:
+            self._queue.release(key)
+            if not self._stopped:
+                self._attempt(key, parent, act)
+
+        self._queue.hold(key)
+        self._clock.after(seconds, heard)
+        return False
+
+    def _carry_out(self, key: str, parent: JSON, observed: ObjectMap, answer: JSON) -> bool:
         if answer.get("resyncAfterSeconds", 0) > 0:
             self._queue.add_after(key, float(answer["resyncAfterSeconds"]))
         if answer.get("finalized"):
@@ -117,6 +144,7 @@ class CompositeController:
         self._write_status(parent, answer.get("status", {}))
         if failed is not None:
             raise SyncError(f"can't reconcile children for {self._identity(parent)}: {failed}")
+        return True
 
     def _identity(self, parent: JSON) -> str:
         return f"{self._kind.kind} {namespace(parent)}/{name(parent)}"
@@ -143,17 +171,22 @@ class CompositeController:
             for key, resource in self._children.items()
         }
 
-    def _call(self, parent: JSON, observed: ObjectMap, related: ObjectMap) -> JSON:
-        finalizing = self._finalize_hook is not None and (terminating(parent) or not self._triggers.selected(parent))
-        hook = self._finalize_hook if finalizing else self._sync_hook
+    def _finalizing(self, parent: JSON) -> bool:
+        return self._finalize_hook is not None and (terminating(parent) or not self._triggers.selected(parent))
+
+    def _hook_for(self, parent: JSON) -> Webhook:
+        hook = self._finalize_hook if self._finalizing(parent) else self._sync_hook
         if hook is None:
             raise SyncError(f"sync hook not defined for {self._identity(parent)}")
+        return hook
+
+    def _call(self, hook: Webhook, parent: JSON, observed: ObjectMap, related: ObjectMap) -> JSON:
         request = {
             "controller": self._controller,
             "parent": parent,
             "children": observed,
             "related": related,
-            "finalizing": finalizing,
+            "finalizing": self._finalizing(parent),
         }
         try:
             return hook.call(request, answers.COMPOSITE, "CompositeHookResponse")
@@ -176,6 +209,10 @@ class CompositeController:
             return
         except ApiError as error:
             raise SyncError(f"can't update status for {self._identity(parent)}: {error}") from error
+
+
+def _fail(error: SyncError) -> bool:
+    raise error
 
 
 def _child_rules(store: Store, spec: JSON) -> tuple[dict[str, Resource], dict[str, str]]:

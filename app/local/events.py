@@ -3,6 +3,8 @@
 25 events per object and source at once, then one every five minutes; what is above is dropped without a trace.
 """
 
+import hashlib
+
 from app.kube import times
 from app.kube.hook import JSON
 from app.local.clock import Clock
@@ -17,9 +19,11 @@ SOURCE = "metacontroller"
 class EventRecorder:
     """Writes Event objects. Equal ones are counted in one object, and count against the limit all the same."""
 
-    def __init__(self, clock: Clock, store: Store) -> None:
+    def __init__(self, clock: Clock, store: Store, source: str = SOURCE) -> None:
         self._clock = clock
         self._store = store
+        self._source = source
+        self._prefix = hashlib.sha256(source.encode()).hexdigest()[:8]
         self._tokens: dict[str, tuple[float, float]] = {}
         self._written: dict[tuple[str, str, str], tuple[str, str]] = {}
 
@@ -35,7 +39,7 @@ class EventRecorder:
             self._store.update(event | {"count": event["count"] + 1, "lastTimestamp": now})
             return
         space = namespace(obj) or "default"
-        title = f"{name(obj)}.{len(self._written):016x}"
+        title = f"{name(obj)}.{self._prefix}{len(self._written):08x}"
         self._written[identity] = (space, title)
         about = {key: obj.get(key) for key in ("apiVersion", "kind")}
         self._store.create(
@@ -47,7 +51,7 @@ class EventRecorder:
                 "type": "Warning",
                 "reason": reason,
                 "message": message,
-                "source": {"component": SOURCE},
+                "source": {"component": self._source},
                 "count": 1,
                 "firstTimestamp": now,
                 "lastTimestamp": now,

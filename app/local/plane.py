@@ -8,11 +8,16 @@ from app.kube.hook import JSON
 from app.local.builtin import BUILTIN
 from app.local.clock import Clock
 from app.local.collector import Collector
-from app.local.kubelet import Durations, Kubelet
+from app.local.durations import Durations
+from app.local.faults import Faults
+from app.local.kubelet import Kubelet
 from app.local.metacontroller import Metacontroller
+from app.local.network import Network
+from app.local.nodes import Nodes
 from app.local.resources import Discovery, Resource, from_crd
 from app.local.scheduler import Scheduler
 from app.local.store import Store
+from app.local.taints import TaintEviction
 from app.local.values import mapping, name, namespace
 
 # Told how many simulated seconds the next jump takes, before it is made.
@@ -22,7 +27,9 @@ Pace = Callable[[float], None]
 class Plane:
     """A cluster in this process. Use it as a context manager: it holds HTTP connections to the hooks.
 
-    `crds` are served from the start. Controllers are CompositeController objects, applied like any other.
+    `crds` are served from the start. Controllers are CompositeController objects, applied like any other. `nodes` are
+    Node objects, or the names of nodes that take any Pod. `faults`, `kubelet`, `nodes` and `network` are what can be
+    made to go wrong.
     """
 
     def __init__(
@@ -30,7 +37,7 @@ class Plane:
         crds: Iterable[JSON] = (),
         clock: Clock | None = None,
         durations: Durations | None = None,
-        nodes: Iterable[str] = ("node-a", "node-b", "node-c"),
+        nodes: Iterable[str | JSON] = ("node-a", "node-b", "node-c"),
     ) -> None:
         durations = durations or Durations()
         self.clock = clock or Clock()
@@ -38,15 +45,20 @@ class Plane:
         for crd in crds:
             self.serve(crd)
         self.store = Store(self.clock, self.discovery)
-        self._client = httpx.Client(trust_env=False)
+        self.network = Network(self.clock)
+        self._client = httpx.Client(transport=self.network, trust_env=False)
         Collector(self.store, self.clock)
         Scheduler(self.store, self.clock, durations.bind)
-        Kubelet(self.store, self.clock, durations)
+        TaintEviction(self.store, self.clock)
+        self.faults = Faults(self.clock)
+        self.kubelet = Kubelet(self.store, self.clock, durations, self.faults)
+        self.nodes = Nodes(self.store, self.clock, self.kubelet)
         self.metacontroller = Metacontroller(self.store, self.clock, self._client)
         for space in ("default", "kube-system"):
             self._make_namespace(space)
         for node in nodes:
-            self.store.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": node}})
+            stated: JSON = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": node}}
+            self.nodes.add(stated if isinstance(node, str) else node)
 
     def __enter__(self) -> "Plane":
         return self

@@ -15,6 +15,7 @@ from app.kube.hook import JSON
 from app.local import answers
 from app.local.clock import Clock
 from app.local.errors import ApiError
+from app.local.network import DELAY
 from app.local.store import Store
 from app.local.values import listed, mapping, name, namespace
 
@@ -53,6 +54,7 @@ class Webhook:
                 f"the {hook} hook's etag has cacheTimeoutSeconds without cacheCleanupSeconds: set both"
             )
         self.hook = hook
+        self.seconds = 0.0
         self._url = url_of(webhook)
         self._header = header
         self._timeout = _seconds(str(webhook.get("timeout", "10s")))
@@ -63,7 +65,11 @@ class Webhook:
             self._etags = EtagCache(clock, etag.get("cacheTimeoutSeconds", 0))
 
     def call(self, request: JSON, fields: Mapping[str, Any], kind: str) -> JSON:
-        """Posts `request` and reads the answer. Raises HookError, TooManyRequests."""
+        """Posts `request` and reads the answer. Raises HookError, TooManyRequests.
+
+        `seconds` is then how much simulated time that took.
+        """
+        self.seconds = 0.0
         root = request["parent"]
         headers = {"Content-Type": "application/json"}
         if self._header:
@@ -75,6 +81,10 @@ class Webhook:
             response = self._client.post(self._url, content=dumps(request), headers=headers, timeout=self._timeout)
         except httpx.HTTPError as error:
             raise HookError(f'http error: Post "{self._url}": {str(error) or type(error).__name__}') from error
+        self.seconds = min(float(response.extensions.get(DELAY, 0)), self._timeout)
+        if self.seconds >= self._timeout:
+            words = "net/http: request canceled (Client.Timeout exceeded while awaiting headers)"
+            raise HookError(f'http error: Post "{self._url}": {words}')
         if response.status_code == 429:
             raise TooManyRequests(self._retry_after(response.headers.get("Retry-After", "")))
         try:

@@ -23,6 +23,8 @@ class WorkQueue:
         self._ready: set[str] = set()
         self._waiting: dict[str, float] = {}
         self._failures: dict[str, int] = {}
+        # Keys whose call is still under way, and whether they are to be processed again after it.
+        self._held: dict[str, bool] = {}
 
     def add(self, key: str) -> None:
         """Processes `key` soon, after something that was watched changed."""
@@ -48,11 +50,26 @@ class WorkQueue:
         """Begins the backoff of `key` anew."""
         self._failures.pop(key, None)
 
+    def hold(self, key: str) -> None:
+        """Processes `key` no more until it is released: one key is never in two hands."""
+        self._held[key] = False
+
+    def release(self, key: str) -> None:
+        """Ends a hold; what came due meanwhile is processed soon."""
+        if self._held.pop(key):
+            self.add(key)
+
     def _run_waiting(self, key: str, due: float) -> None:
         if self._waiting.get(key) == due:
             del self._waiting[key]
-            self._process(key)
+            self._take(key)
 
     def _run(self, key: str) -> None:
         self._ready.discard(key)
-        self._process(key)
+        self._take(key)
+
+    def _take(self, key: str) -> None:
+        if key in self._held:
+            self._held[key] = True
+        else:
+            self._process(key)

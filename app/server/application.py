@@ -19,11 +19,16 @@ from app.wire.requests import Hook
 
 
 def create_app(
-    controllers: Sequence[HookController], settings: ControllerSettings, server: ServerSettings, clock: Clock
+    controllers: Sequence[HookController],
+    settings: ControllerSettings,
+    server: ServerSettings,
+    clock: Clock,
+    leaving: Callable[[], bool] = lambda: False,
 ) -> Starlette:
     """The hook service for `controllers`: POST `/<name>/sync`, `/<name>/finalize` and `/<name>/customize`.
 
-    `clock` gives the time of a sync, with a time zone. Raises `SettingsError` where the token file cannot be read.
+    `clock` gives the time of a sync, with a time zone; `leaving` says whether answers are to close their connections.
+    Raises `SettingsError` where the token file cannot be read.
     """
     service = Service(
         settings=settings,
@@ -31,6 +36,8 @@ def create_app(
         tokens=Tokens(server.token_file) if server.token_file else None,
         load=Load(server.max_calls, 2 * server.max_body_bytes),
         max_body_bytes=server.max_body_bytes,
+        read_seconds=server.read_seconds,
+        leaving=leaving,
     )
     hooks: tuple[Hook, ...] = get_args(Hook)
     routes = [

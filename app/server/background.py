@@ -1,18 +1,24 @@
 """An application served from a thread: for the local run, for tests, and for the operations port."""
 
 import socket
+import ssl
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import uvicorn
 from starlette.types import ASGIApp
+
+from app.server.protocol import TimedProtocol
+from app.settings import ServerSettings
 
 LOOPBACK = "127.0.0.1"
 _START_SECONDS = 20
 # A worker that has not answered its parent for so long is ended; a start on a throttled CPU takes ten or more.
 _WORKER_SECONDS = 60
+_IN_A_THREAD = ServerSettings(read_seconds=5, shutdown_seconds=5)
 
 
 class NotServing(Exception):
@@ -33,17 +39,20 @@ def listening_socket(host: str, port: int) -> socket.socket:
     return bound
 
 
-def uvicorn_config(app: object, *, shutdown_seconds: int, workers: int = 1, factory: bool = False) -> uvicorn.Config:
+def uvicorn_config(
+    app: object, server: ServerSettings, *, factory: bool = False, tls: Callable[..., ssl.SSLContext] | None = None
+) -> uvicorn.Config:
     """uvicorn as Hangar uses it: uvloop, httptools, our own logs, and connections that outlive the client's patience.
 
     Metacontroller drops idle connections after 90 seconds; were the server first, a call could meet a closing one.
+    `tls` makes the context of a process that listens with TLS.
     """
     return uvicorn.Config(
         app,  # type: ignore[arg-type]  # an application, or with `factory` what makes one
         factory=factory,
-        workers=workers,
+        workers=server.workers,
         loop="uvloop",
-        http="httptools",
+        http=partial(TimedProtocol, read_seconds=server.read_seconds),  # type: ignore[arg-type]  # called as a class is
         ws="none",
         lifespan="off",
         interface="asgi3",
@@ -52,29 +61,36 @@ def uvicorn_config(app: object, *, shutdown_seconds: int, workers: int = 1, fact
         proxy_headers=False,
         server_header=False,
         timeout_keep_alive=120,
-        timeout_graceful_shutdown=shutdown_seconds,
+        timeout_graceful_shutdown=server.shutdown_seconds,
         timeout_worker_healthcheck=_WORKER_SECONDS,
+        ssl_context_factory=tls,
     )
 
 
 @contextmanager
-def running(app: ASGIApp, host: str = LOOPBACK, port: int = 0, shutdown_seconds: int = 5) -> Iterator[str]:
+def running(
+    app: ASGIApp, host: str = LOOPBACK, port: int = 0, settings: ServerSettings = _IN_A_THREAD
+) -> Iterator[str]:
     """Serves `app` from a thread and yields its base URL; the server has ended when the block has.
 
-    Raises `NotServing` where the address is taken or the server does not start.
+    Of `settings` the times count. Raises `NotServing` where the address is taken or the server does not start.
     """
     bound = listening_socket(host, port)
-    server = uvicorn.Server(uvicorn_config(app, shutdown_seconds=shutdown_seconds))
+    server = uvicorn.Server(uvicorn_config(app, settings))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, name="hangar-http", daemon=True)
     thread.start()
     try:
         _await_start(server, thread)
-        shown = f"[{host}]" if ":" in host else host
-        yield f"http://{shown}:{bound.getsockname()[1]}"
+        yield shown_url(host, bound.getsockname()[1])
     finally:
         server.should_exit = True
         thread.join()
         bound.close()
+
+
+def shown_url(host: str, port: int, *, tls: bool = False) -> str:
+    """Where a server listens, as a URL."""
+    return f"{'https' if tls else 'http'}://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def _await_start(server: uvicorn.Server, thread: threading.Thread) -> None:

@@ -1,7 +1,7 @@
 """One call of a hook: who may, how much, read, answer, record. The order is the point of this file."""
 
+import logging
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from time import perf_counter
@@ -15,22 +15,29 @@ from app.server.limits import Load, declared_length, read_body
 from app.server.logs import CallRecord
 from app.server.outcomes import Reason, Refused, concluded, failure, record_of, refusal
 from app.settings import ControllerSettings
-from app.wire.answers import encode_customize, encode_sync, unchanged
+from app.wire.answers import LARGEST_STATUS, encode_customize, encode_sync, oversized_status, unchanged
 from app.wire.collector import collector_paused
 from app.wire.requests import Hook, NotJSON, SyncHook, parse_customize, parse_sync
+
+log = logging.getLogger(__name__)
 
 Clock = Callable[[], datetime]
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """What all hooks of one application share. Without `tokens` any caller is answered."""
+    """What all hooks of one application share. Without `tokens` any caller is answered.
+
+    Once it is `leaving`, each answer closes its connection, so that callers turn to another Pod by themselves.
+    """
 
     settings: ControllerSettings
     clock: Clock
     tokens: Tokens | None
     load: Load
     max_body_bytes: int
+    read_seconds: float
+    leaving: Callable[[], bool]
 
 
 class HookRoute:
@@ -52,21 +59,23 @@ class HookRoute:
             response = refusal(refused, record)
         except Exception:
             response = failure(record)
+        if self._service.leaving():
+            response.headers["Connection"] = "close"
         return concluded(response, record, started)
 
     async def _respond(self, request: Request, record: CallRecord) -> Response:
         service = self._service
         if service.tokens and not service.tokens.allow(request.headers.get("authorization", "")):
             raise _unauthorized()
-        size = declared_length(request)
         # Customize is small, and Metacontroller waits for it inside its informers: it is never sent away.
-        with nullcontext() if self._hook == "customize" else service.load.taken(size):
+        with service.load.taken(declared_length(request), always=self._hook == "customize") as upload:
             try:
-                body = await read_body(request, service.max_body_bytes)
+                body = await read_body(request, upload, service.load, service.max_body_bytes, service.read_seconds)
             except ClientDisconnect:
                 raise Refused(400, Reason.DISCONNECTED, "The caller left before its request was read.") from None
             record.bytes_in = len(body)
-            return self._answer(body, request.headers.get("if-none-match", ""), record)
+            with service.load.answering():
+                return self._answer(body, request.headers.get("if-none-match", ""), record)
 
     def _answer(self, body: bytes, if_none_match: str, record: CallRecord) -> Response:
         try:
@@ -95,6 +104,9 @@ class HookRoute:
         answer = function(request, service.clock(), service.settings)
         encoded, tag = encode_sync(answer, request, controller, hook)
         record.children_answered = len(answer.children)
+        if size := oversized_status(answer, encoded):
+            said = {"requestId": record.request_id, "namespace": record.namespace, "name": record.name}
+            log.warning("a status of %d bytes exceeds %d", size, LARGEST_STATUS, extra={"fields": said})
         if if_none_match and unchanged(if_none_match, tag):
             return Response(status_code=304, headers={"ETag": tag})
         return _ok(encoded, {"ETag": tag})

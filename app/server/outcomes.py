@@ -19,6 +19,7 @@ class Reason(StrEnum):
 
     UNAUTHORIZED = "unauthorized"
     TOO_LARGE = "too_large"
+    TOO_SLOW = "too_slow"
     BUSY = "busy"
     NOT_JSON = "not_json"
     UNREADABLE = "unreadable"

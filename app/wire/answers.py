@@ -16,6 +16,9 @@ from app.wire.requests import SyncHook
 # orjson writes a datetime with an offset of its own choosing and a dataclass as an object: neither is meant here.
 _STRICT = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
 
+# What the controllers keep to, in bytes of JSON. The store behind the API server takes about 1.5 MB per object.
+LARGEST_STATUS = 128 * 1024
+
 
 class BadAnswer(Exception):
     """A controller answered what must not be sent: a fault of Hangar's, never of the request's."""
@@ -46,6 +49,18 @@ def encode_sync(
         document["finalized"] = answer.finalized
     body = _dumps(document)
     return body, etag(body, parent["uid"])
+
+
+def oversized_status(answer: SyncAnswer, body: bytes) -> int:
+    """The size of a status that is larger than it should be, in bytes, else 0. `body` is the encoded answer.
+
+    Such an answer is sent all the same: the API server judges the status alone, after the children were applied, and a
+    refusal of the whole would keep a deployment from scaling because of what is only told about it.
+    """
+    if len(body) <= LARGEST_STATUS:
+        return 0
+    size = len(orjson.dumps(answer.status))
+    return size if size > LARGEST_STATUS else 0
 
 
 def etag(body: bytes, parent_uid: str) -> str:

@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from app.kube.hook import JSON
 from app.local.clock import Clock
-from app.local.kubelet import Durations
+from app.local.durations import Durations
 from app.local.plane import Plane
 from app.server.background import running
 

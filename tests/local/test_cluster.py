@@ -8,8 +8,9 @@ import pytest
 from app.kube import times
 from app.kube.hook import JSON
 from app.local.clock import START, Clock
-from app.local.kubelet import Durations, first_success, startup_budget
+from app.local.durations import Durations
 from app.local.plane import Plane
+from app.local.probes import first_success, startup_budget
 from tests.local.scripted import config, pod
 
 EVEN = Durations(bind=1, pull=10, start=1, load=30, drain=3, spread=0)
@@ -78,13 +79,15 @@ def test_a_slow_readiness_probe_comes_after_the_startup_gate(plane: Plane) -> No
 
 def test_a_load_beyond_the_startup_budget_is_a_restart_loop(plane: Plane) -> None:
     plane.apply(pod("p", startupProbe={**GATE, "periodSeconds": 5, "failureThreshold": 3}))
-    plane.run_for(12 + 15 + 1)
+    plane.run_for(12 + 15 + 3 + 1)
     container = _pod(plane)["status"]["containerStatuses"][0]
     assert container["restartCount"] == 1
     assert container["lastState"]["terminated"]["exitCode"] == 137
-    assert container["state"]["running"]["startedAt"] == "2026-01-01T00:00:27Z"
-    plane.run_for(150)
-    assert _pod(plane)["status"]["containerStatuses"][0]["restartCount"] == 11
+    assert container["state"]["running"]["startedAt"] == "2026-01-01T00:00:31Z", "its budget, its drain, and at once"
+    plane.run_for(300)
+    container = _pod(plane)["status"]["containerStatuses"][0]
+    assert container["restartCount"] == 5, "after waits of 10, 20, 40 and 80 seconds"
+    assert container["state"]["waiting"]["reason"] == "CrashLoopBackOff"
     assert _condition(plane, "Ready")[0] == "False"
 
 

@@ -170,6 +170,16 @@ def test_a_fault_of_ours_changes_nothing_and_names_its_line_in_the_log(
     assert fields(traced[0])["requestId"] == "call-7"
 
 
+def test_a_status_that_is_too_large_is_sent_and_noted(caplog: pytest.LogCaptureFixture) -> None:
+    def talkative(_request: SyncRequest, _now: datetime, _settings: ControllerSettings) -> SyncAnswer:
+        return SyncAnswer({"text": "x" * 200_000}, [])
+
+    assert sync(an_app(replace(KEEPER, sync=talkative)), recorded(RUNNING)).status_code == 200
+    (line,) = [record for record in caplog.records if record.name == "app.server.calls"]
+    assert line.getMessage() == "a status of 200011 bytes exceeds 131072"
+    assert fields(line)["name"] == "d1"
+
+
 def test_a_customize_rule_that_would_match_everything_is_a_fault() -> None:
     app = an_app(replace(KEEPER, related=()))
     assert sync(app, recorded(CUSTOMIZE), "customize").status_code == 500

@@ -7,7 +7,14 @@ import orjson
 import pytest
 
 from app.kube.hook import JSON, RelatedRule, SyncAnswer, SyncRequest
-from app.wire.answers import BadAnswer, encode_customize, encode_sync, unchanged
+from app.wire.answers import (
+    LARGEST_STATUS,
+    BadAnswer,
+    encode_customize,
+    encode_sync,
+    oversized_status,
+    unchanged,
+)
 from tests.support.keeper import KEEPER, QUEUES
 
 
@@ -29,6 +36,23 @@ def test_a_sync_answer_has_the_three_fields_that_v2_allows() -> None:
 def test_a_finalize_answer_says_whether_it_is_final() -> None:
     body, _ = encode_sync(SyncAnswer({}, [], finalized=True), asked(), KEEPER, "finalize")
     assert orjson.loads(body) == {"status": {}, "children": [], "resyncAfterSeconds": 0, "finalized": True}
+
+
+def test_a_status_that_is_too_large_is_sent_and_its_size_told() -> None:
+    """The API server refuses the status alone; were the answer refused, the deployment could not scale either."""
+    at, above = ({"text": "x" * (LARGEST_STATUS - len('{"text":""}') + more)} for more in (0, 1))
+    for status, size in ((at, 0), (above, LARGEST_STATUS + 1)):
+        answer = SyncAnswer(status, [pod("a")])
+        body, _ = encode_sync(answer, asked(), KEEPER, "sync")
+        assert orjson.loads(body)["status"] == status
+        assert oversized_status(answer, body) == size
+
+
+def test_a_long_list_of_children_makes_no_status_too_large() -> None:
+    answer = SyncAnswer({"phase": "Ready"}, [pod(f"a-{number:0200d}") for number in range(1000)])
+    body, _ = encode_sync(answer, asked(), KEEPER, "sync")
+    assert len(body) > LARGEST_STATUS
+    assert oversized_status(answer, body) == 0
 
 
 class Opaque:
