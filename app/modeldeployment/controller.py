@@ -10,9 +10,10 @@ from app.kube import names
 from app.kube.hook import JSON, ChildRule, HookController, RelatedRule, SyncAnswer, SyncRequest
 from app.kube.pods import mapping, maps, text
 from app.modeldeployment.children import children
-from app.modeldeployment.observe import Observed, Refusal, observe
+from app.modeldeployment.observe import Observed, observe
 from app.modeldeployment.plan import Plan, make_plan
 from app.modeldeployment.render import Identity, RenderedRole, RenderRefused, render_role, render_services
+from app.modeldeployment.spec import Refusal
 from app.modeldeployment.status import fold
 from app.settings import ControllerSettings
 

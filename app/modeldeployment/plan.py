@@ -14,9 +14,10 @@ from app.kube import names, times
 from app.kube.pods import condition, text
 from app.modeldeployment import interruptions
 from app.modeldeployment.interruptions import Memory
-from app.modeldeployment.observe import SERVICE, Observed, Refusal
+from app.modeldeployment.observe import SERVICE, Observed
 from app.modeldeployment.roleplan import RolePlan, hold_role, plan_role, release_role
 from app.modeldeployment.seats import Seats, group
+from app.modeldeployment.spec import Refusal
 
 # While something that was asked for is not there, nothing wakes us but this; after a minute the status says so.
 AWAITING_SECONDS = 5.0

@@ -7,4 +7,4 @@ from app.modeldeployment.plan import Plan
 
 def quota_reserved(observed: Observed, plan: Plan) -> Condition:
     """True/NotApplicable: no role names a queue."""
-    return not_applicable("QuotaReserved", "no role names a queue")
+    return not_applicable(observed, "QuotaReserved", "no role names a queue")
