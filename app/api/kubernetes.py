@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from app.api.base import KubeModel, extras
 from app.api.rules import no_backsteps
@@ -14,8 +14,26 @@ Quantity = Annotated[
     Annotated[int, Field(ge=0)] | Annotated[str, Field(max_length=64, pattern=QUANTITY_PATTERN)],
     Field(json_schema_extra={"x-kubernetes-int-or-string": True}),
 ]
+_DEEPEST = 32
+
+
+def _shallow(value: dict[str, Any]) -> dict[str, Any]:
+    """Refuses what no Kubernetes type nests so deep, and no serialiser would take much deeper."""
+    level: list[Any] = [value]
+    for _ in range(_DEEPEST):
+        level = [part for item in level for part in (item.values() if isinstance(item, dict) else item)]
+        level = [part for part in level if isinstance(part, dict | list)]
+        if not level:
+            return value
+    raise ValueError(f"must not be nested deeper than {_DEEPEST} levels")
+
+
 # A whole object of Kubernetes' own that is passed on as it is; the API server checks it on the Pod.
-Opaque = Annotated[dict[str, Any], Field(json_schema_extra={"x-kubernetes-preserve-unknown-fields": True})]
+Opaque = Annotated[
+    dict[str, Any],
+    AfterValidator(_shallow),
+    Field(json_schema_extra={"x-kubernetes-preserve-unknown-fields": True}),
+]
 
 Protocol = Literal["TCP", "UDP", "SCTP"]
 PullPolicy = Literal["Always", "IfNotPresent", "Never"]

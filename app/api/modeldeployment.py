@@ -11,12 +11,13 @@ from app.api.rules import owned_arguments, owned_environment, rule, unchanged
 EngineName = Literal["vLLM", "SGLang"]
 MAX_PODS = 1000
 
+SAME_ROLES = rule(
+    "self.size() == oldSelf.size() && self.all(r, oldSelf.exists(old, old.name == r.name))",
+    "the set of roles is frozen: no role may be added, removed or renamed; make another ModelDeployment, "
+    "or set replicas to 0",
+)
 _ROLE_SET_RULES = (
-    rule(
-        "self.size() == oldSelf.size() && self.all(r, oldSelf.exists(old, old.name == r.name))",
-        "the set of roles is frozen: no role may be added, removed or renamed; make another ModelDeployment, "
-        "or set replicas to 0",
-    ),
+    SAME_ROLES,
     rule(
         "!self.exists(r, r.kind == 'Server') || self.all(r, r.kind == 'Server')",
         "a Server role answers requests whole, and so may not stand beside Prefill or Decode: use one or the other",

@@ -48,7 +48,7 @@ def _text(problem: ErrorDetails) -> str:
     if context.get("pattern") in _PATTERNS:
         return _PATTERNS[context["pattern"]]
     words = _WORDS.get(problem["type"])
-    return words.format(**context) if words else problem["msg"]
+    return words.format(**context) if words else problem["msg"].removeprefix("Value error, ")
 
 
 def _found(value: Any) -> str:

@@ -260,6 +260,11 @@ class AdmissionReason(Explained):
         "The engine starts and ends again and again.",
         "Read the log of the Pod that the message names.",
     )
+    NOT_ANSWERING = (
+        "NotAnswering",
+        "An engine that served does not answer its health gate any more.",
+        "Look at the engine's log and load; the kubelet restarts it if it stays quiet.",
+    )
     LOADING_MODEL = (
         "LoadingModel",
         "The engine runs and does not answer yet.",

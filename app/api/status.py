@@ -146,7 +146,9 @@ class ModelDeploymentStatus(KubeModel):
 
     observed_generation: int | None = Field(default=None, ge=0, description="Generation this status answers for.")
     phase: Phase | None = Field(default=None, description="Starting, Ready, Degraded or Deleting.")
-    phase_message: str | None = Field(default=None, max_length=MAX_MESSAGE, description="Why, absent when Ready.")
+    phase_message: str | None = Field(
+        default=None, max_length=MAX_MESSAGE, description="Why; absent where there is nothing to say."
+    )
     reason: str | None = Field(
         default=None,
         max_length=64,

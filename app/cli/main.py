@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from app import __version__
-from app.cli import crds, manifests, replay, run, serve
+from app.cli import crds, manifests, record, render, replay, run, serve
 from app.cli.problems import CommandError
 from app.server.background import NotServing
 from app.settings import SettingsError
@@ -19,7 +19,15 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for command in (run.run, serve.serve, replay.replay, crds.crds, manifests.manifests):
+for command in (
+    run.run,
+    render.render,
+    serve.serve,
+    record.record,
+    replay.replay,
+    crds.crds,
+    manifests.manifests,
+):
     app.command()(command)
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any
@@ -50,11 +50,23 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A response: its HTTP status, its JSON (`{"refused": "<sentence>"}` where there is none), its bytes."""
+    """A response: its HTTP status, its JSON (`{"refused": "<text>"}` where there is none), its bytes, its headers."""
 
     status: int
     document: Any
     body: bytes
+    headers: Mapping[str, str]
+
+    @classmethod
+    def of(cls, response: httpx.Response) -> "Answer":
+        """From a hook's response; only a 200 holds an answer."""
+        try:
+            document = orjson.loads(response.content) if response.status_code == 200 else None
+        except orjson.JSONDecodeError:
+            document = None
+        if document is None:
+            document = {"refused": response.text}
+        return cls(response.status_code, document, response.content, response.headers)
 
 
 def replayed(request: Any, context: Context, controllers: Sequence[HookController] = CONTROLLERS) -> Answer:
@@ -67,15 +79,12 @@ def replayed(request: Any, context: Context, controllers: Sequence[HookControlle
         async with httpx.AsyncClient(transport=transport, base_url="http://hangar") as client:
             return await client.post(path, content=orjson.dumps(request))
 
-    response = asyncio.run(post())
-    is_json = response.headers["content-type"] == "application/json"
-    document = orjson.loads(response.content) if is_json else {"refused": response.text}
-    return Answer(response.status_code, document, response.content)
+    return Answer.of(asyncio.run(post()))
 
 
 def hook_of(request: Any) -> str:
     """Which hook a recorded request was sent to: customize knows no children, finalize says that it is."""
-    if not isinstance(request, dict) or "children" not in request:
+    if not isinstance(request, dict) or not request.keys() & {"children", "attachments"}:
         return "customize"
     return "finalize" if request.get("finalizing") is True else "sync"
 
@@ -116,7 +125,8 @@ def _controller(request: Any, controllers: Sequence[HookController]) -> HookCont
             return controller
     known = " or ".join(f"{controller.api_version} {controller.kind}" for controller in controllers)
     raise CommandError(
-        f"the parent is a {parent.get('apiVersion')} {parent.get('kind')}, and Hangar answers for {known}"
+        f"the parent is a {parent.get('apiVersion')} {parent.get('kind')}, and Hangar answers for {known}; "
+        "--url posts to another hook"
     )
 
 

@@ -47,6 +47,11 @@ def group_of(seat_name: str) -> str:
     return f"mdep-{seat_name}"
 
 
+def count(text: str) -> int | None:
+    """The ordinal or member index that a part of a name or a label states: plain decimal digits, or None."""
+    return int(text) if text.isdecimal() and text.isascii() and len(text) <= 4 and str(int(text)) == text else None
+
+
 def pod(deployment: str, role: str, ordinal: int, member: int, size: int) -> str:
     """The name of one Pod: its seat, and its member index where a replica has several Pods."""
     name = seat(deployment, role, ordinal)

@@ -27,9 +27,9 @@ class Progress(IntEnum):
 class PodView:
     """One observed Pod.
 
-    `ordinal` and `member` are None where the labels state no seat. `created_at` and `started_at` are Kubernetes
-    timestamps; `started_at` is the engine container's and absent until it runs. `raw` is the object itself, for
-    who explains a Pod that does not serve.
+    `role`, `ordinal` and `member` are what its labels say; empty or None where they say nothing that can be read.
+    `created_at` and `started_at` are Kubernetes timestamps; `started_at` is the engine container's and absent until it
+    runs. `raw` is the object itself, for who explains a Pod that does not serve.
     """
 
     key: str
@@ -79,12 +79,6 @@ def main_status(status: JSON) -> JSON:
     return {}
 
 
-def _count(value: Any) -> int | None:
-    """A label that counts: canonical decimal digits, or None."""
-    digits = text(value)
-    return int(digits) if digits.isdecimal() and digits.isascii() and len(digits) <= 4 else None
-
-
 def view(key: str, pod: JSON) -> PodView:
     """Reads one Pod; `key` is Metacontroller's `namespace/name` for it."""
     metadata, status = mapping(pod.get("metadata")), mapping(pod.get("status"))
@@ -102,8 +96,8 @@ def view(key: str, pod: JSON) -> PodView:
         name=text(metadata.get("name")),
         uid=text(metadata.get("uid")),
         role=text(labels.get(names.ROLE)),
-        ordinal=_count(labels.get(names.REPLICA)),
-        member=_count(labels.get(names.MEMBER)),
+        ordinal=names.count(text(labels.get(names.REPLICA))),
+        member=names.count(text(labels.get(names.MEMBER))),
         pod_hash=text(mapping(metadata.get("annotations")).get(names.POD_HASH)),
         progress=progress,
         ended=phase in ("Failed", "Succeeded"),

@@ -27,15 +27,21 @@ def stub(item: JSON) -> JSON:
 
 
 def kept(item: JSON) -> JSON:
-    """The answer under which Metacontroller changes nothing of `item`; the stub where nothing was applied yet."""
+    """The answer under which Metacontroller changes nothing of `item`; the stub where nothing was applied yet.
+
+    The annotation is Metacontroller's, but anybody can edit it: one that cannot have been an answer counts as none.
+    """
     annotations = mapping(mapping(item.get("metadata")).get("annotations"))
     try:
         applied = orjson.loads(text(annotations.get(LAST_APPLIED)))
     except orjson.JSONDecodeError:
         return stub(item)
-    if not isinstance(applied, dict):
+    if not isinstance(applied, dict) or not isinstance(applied.get("metadata"), dict):
         return stub(item)
-    return {**_fill(applied, item), **{key: item[key] for key in ("apiVersion", "kind")}}
+    identity = stub(item)
+    filled = _fill(applied, item)
+    metadata = {**filled["metadata"], **identity["metadata"]}
+    return {**filled, **identity, "metadata": metadata}
 
 
 def _fill(shape: Any, value: Any) -> Any:
@@ -58,4 +64,4 @@ def merge_key(items: list[Any]) -> str | None:
     """The key by which Metacontroller merges a list of objects, or None where the list is replaced whole."""
     if not items or not all(isinstance(item, dict) for item in items):
         return None
-    return next((key for key in MERGE_KEYS if all(key in item for item in items)), None)
+    return next((key for key in MERGE_KEYS if all(isinstance(item.get(key), str | int) for item in items)), None)

@@ -2,7 +2,7 @@
 
 from app.api.reasons import AdmissionReason
 from app.kube.hook import JSON
-from app.kube.pods import PodView, Progress, condition, mapping, maps, text
+from app.kube.pods import PodView, Progress, condition, main_status, mapping, maps, text
 
 _PULL = frozenset(
     {
@@ -31,6 +31,8 @@ def of(pod: PodView) -> Trouble:
         if found:
             return found
     if pod.progress is Progress.STARTED:
+        if main_status(status).get("started") is True:
+            return AdmissionReason.NOT_ANSWERING, "the engine answered before and does not now"
         return AdmissionReason.LOADING_MODEL, "the engine runs and does not answer yet"
     return None, "its containers are being created"
 

@@ -8,3 +8,7 @@ Metacontroller's informer caches (reads are always current) and its client's rat
 orphaning; `managedFields`, CEL rules, canonical spelling of quantities, most validation of Kubernetes' own kinds;
 node capacity, selectors and affinity; init containers, liveness probes, crashes, mounted service account tokens.
 """
+
+from app.local.plane import Plane
+
+__all__ = ["Plane"]

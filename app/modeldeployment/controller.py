@@ -10,10 +10,11 @@ from app.api.role import Role
 from app.kube import names
 from app.kube.hook import JSON, ChildRule, HookController, SyncAnswer, SyncRequest
 from app.modeldeployment.children import children
-from app.modeldeployment.observe import Observed, Refusal, observe
+from app.modeldeployment.observe import Observed, observe
 from app.modeldeployment.plan import Rendering, make_plan
 from app.modeldeployment.related import KUEUE_GROUP, customize
 from app.modeldeployment.render import Identity, RenderedRole, RenderRefused, render_role, render_services
+from app.modeldeployment.spec import Refusal
 from app.modeldeployment.status import fold
 from app.settings import KUEUE_VERSIONS, ControllerSettings
 

@@ -1,7 +1,6 @@
 """What one request shows of a ModelDeployment: request dicts in, small frozen facts out.
 
-The parent's spec is validated here, once. Nothing else of the request is: a spec that does not validate is a refusal,
-never an error, because what runs must keep running and the status must say why.
+The parent's spec is validated once (see `spec`); of the rest only what is needed is read.
 """
 
 from collections.abc import Mapping
@@ -13,32 +12,26 @@ from app.api.instancetype import InstanceTypeSpec
 from app.api.modeldeployment import ModelDeploymentSpec
 from app.api.problems import sentence
 from app.api.reasons import Reason
+from app.api.role import Role
 from app.kube import kueue, names
 from app.kube.hook import JSON, ObjectMap, SyncRequest
 from app.kube.kueue import WorkloadView, workload
 from app.kube.pods import PodView, mapping, maps, text, view
+from app.modeldeployment.spec import Refusal, read_spec
 
 POD = "Pod.v1"
 SERVICE = "Service.v1"
 INSTANCE_TYPE = f"InstanceType.{names.API_VERSION}"
 WORKLOAD = f"Workload.{kueue.PREFIX}"
 WORKLOAD_LABEL = f"{names.GROUP}/workload"
-_MOST_PODS = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """Why nothing is rendered: a reason and one sentence that names the field and the way out."""
-
-    reason: Reason
-    message: str
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
     """One deployment as a request shows it.
 
-    `spec` is None exactly where `refusal` says why it could not be read. `instance_types` holds what was asked for
+    `spec` is None exactly where `refusal` says why it could not be read; `roles` are then those of it that can be
+    counted. `instance_types` holds what was asked for
     and found: the spec, or the refusal of one that does not validate. `children` are all live and terminating
     children but Pods, by kind key and `namespace/name`; `foreign_services` are Services of a wanted name that do not
     belong to this deployment. `workloads` are Kueue's by name, of the names that this deployment's replicas would
@@ -53,6 +46,7 @@ class Observed:
     deleting: bool
     finalizing: bool
     spec: ModelDeploymentSpec | None
+    roles: tuple[Role, ...]
     refusal: Refusal | None
     instance_types: Mapping[str, InstanceTypeSpec | Refusal]
     pods: tuple[PodView, ...]
@@ -66,18 +60,19 @@ def observe(request: SyncRequest) -> Observed:
     """Reads one request. Never raises for what a user can write into a spec."""
     metadata = mapping(request.parent.get("metadata"))
     uid = text(metadata.get("uid"))
-    spec, refusal = read_spec(request.parent)
+    reading = read_spec(request.parent)
     generation = metadata.get("generation")
     return Observed(
         name=text(metadata.get("name")),
         namespace=text(metadata.get("namespace")),
         uid=uid,
-        generation=generation if isinstance(generation, int) else 0,
+        generation=generation if type(generation) is int and generation > 0 else 0,
         workload_id=text(mapping(metadata.get("labels")).get(WORKLOAD_LABEL)) or uid,
         deleting=bool(metadata.get("deletionTimestamp")),
         finalizing=request.finalizing,
-        spec=spec,
-        refusal=refusal,
+        spec=reading.spec,
+        roles=reading.roles,
+        refusal=reading.refusal,
         instance_types={
             name: _instance_type(name, found) for name, found in request.related.get(INSTANCE_TYPE, {}).items()
         },
@@ -87,24 +82,6 @@ def observe(request: SyncRequest) -> Observed:
         workloads=_workloads(request),
         status=mapping(request.parent.get("status")),
     )
-
-
-def read_spec(parent: JSON) -> tuple[ModelDeploymentSpec | None, Refusal | None]:
-    """The parent's spec, or the refusal that names its first wrong field."""
-    try:
-        spec = ModelDeploymentSpec.model_validate(parent.get("spec"))
-    except ValidationError as error:
-        return None, Refusal(Reason.SPEC_INVALID, sentence(error, "spec"))
-    role_names = [role.name for role in spec.roles]
-    if len(set(role_names)) < len(role_names):
-        twice = next(name for name in role_names if role_names.count(name) > 1)
-        return None, Refusal(Reason.SPEC_INVALID, f"spec.roles: the name {twice} stands twice; rename one of the two")
-    pods = sum(role.replicas * role.size for role in spec.roles)
-    if pods > _MOST_PODS:
-        return None, Refusal(
-            Reason.SPEC_INVALID, f"spec.roles: {pods} Pods in all are more than {_MOST_PODS}; lower replicas"
-        )
-    return spec, None
 
 
 def _instance_type(name: str, found: JSON) -> InstanceTypeSpec | Refusal:

@@ -14,7 +14,7 @@ from app.kube import names, times
 from app.kube.pods import condition, text
 from app.modeldeployment import assembly, interruptions
 from app.modeldeployment.interruptions import Memory
-from app.modeldeployment.observe import SERVICE, Observed, Refusal
+from app.modeldeployment.observe import SERVICE, Observed
 from app.modeldeployment.parking import Assembly, Parked, park_seats, park_set, read_assembly, read_parked, resumed
 from app.modeldeployment.roleplan import (
     WRITTEN_FIRST_SECONDS,
@@ -26,6 +26,7 @@ from app.modeldeployment.roleplan import (
     release_role,
 )
 from app.modeldeployment.seats import Replica, Seats, group
+from app.modeldeployment.spec import Refusal
 from app.settings import ControllerSettings
 
 # While something that was asked for is not there, nothing wakes us but this; after a minute the status says so.

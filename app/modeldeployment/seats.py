@@ -1,7 +1,8 @@
 """Pods grouped into the replicas they make: a role's seats, and the strays that sit in none.
 
-A seat is known by its Pods' *names*, which nobody can edit; a Pod whose labels state another seat than its name, or
-none of a declared role, is a stray: a duplicate, a left-over, or one whose labels somebody changed.
+A seat is known by its Pods' *names*, which nobody can edit. A Pod whose labels state something else sits in its seat
+all the same, and counts as outdated: Services may miss it, so it is turned over like one. A Pod whose name is no
+seat's of a declared role is a stray: a duplicate or a left-over.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,8 +20,9 @@ class Replica:
     """One occupied seat: its live members by index, and its terminating Pods.
 
     `whole`: every member is live. `serves`: every member is live and ready, the specification's *ready*; both are
-    settled once by `occupied`, because every count asks for them. `queued`: its Pods name a queue, `gated`: Kueue
-    keeps one of them from being scheduled. `workload` is the one that stands for it, None where there is none yet.
+    settled once by `occupied`, because every count asks for them. `mislabelled`: somebody changed the labels that say
+    where a member belongs. `queued`: its Pods name a queue, `gated`: Kueue keeps one of them from being scheduled.
+    `workload` is the one that stands for it, None where there is none yet.
     """
 
     role: str
@@ -29,6 +31,7 @@ class Replica:
     whole: bool
     serves: bool
     terminating: tuple[PodView, ...] = ()
+    mislabelled: bool = False
     queued: bool = False
     gated: bool = False
     workload: WorkloadView | None = None
@@ -56,8 +59,8 @@ class Replica:
         return self.members.get(0)
 
     def differs(self, pod_hash: str) -> bool:
-        """Whether any live member was rendered otherwise."""
-        return any(pod.pod_hash != pod_hash for pod in self.members.values())
+        """Whether any live member was rendered otherwise, or no longer carries the labels of its seat."""
+        return self.mislabelled or any(pod.pod_hash != pod_hash for pod in self.members.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,41 +98,51 @@ class _Gathering:
     members: dict[int, dict[int, PodView]] = field(default_factory=dict)
     terminating: dict[int, list[PodView]] = field(default_factory=dict)
     strays: list[PodView] = field(default_factory=list)
+    mislabelled: set[int] = field(default_factory=set)
 
 
 def group(observed: Observed) -> Seats:
-    """Every observed Pod in its seat, or among the strays. Without a spec there are no seats, and no strays."""
-    roles = {role.name: role for role in observed.spec.roles} if observed.spec else {}
-    gathered = {name: _Gathering() for name in roles}
-    prefixes = {name: names.seat_prefix(observed.name, name) for name in roles}
+    """Every observed Pod in its seat, or among the strays. Where no role could be read there are neither."""
+    by_prefix = {names.seat_prefix(observed.name, role.name): role for role in observed.roles}
+    gathered = {role.name: _Gathering() for role in observed.roles}
     nowhere: list[PodView] = []
     for pod in observed.pods:
-        role = roles.get(pod.role)
-        if role is None:
-            nowhere.append(pod)
-        else:
-            _place(gathered[role.name], role, prefixes[role.name], pod)
+        found = _seat_of(pod.name, by_prefix)
+        if found is not None:
+            _place(gathered[found[0].name], *found, pod)
+        elif not pod.terminating and by_prefix:
+            into = gathered.get(pod.role)
+            (nowhere if into is None else into.strays).append(pod)
     return Seats(
-        roles=tuple(_seats(role, gathered[name], _workloads(observed, prefixes[name])) for name, role in roles.items()),
-        strays=tuple(pod for pod in nowhere if roles and not pod.terminating),
+        roles=tuple(
+            _seats(role, gathered[role.name], _workloads(observed, prefix)) for prefix, role in by_prefix.items()
+        ),
+        strays=tuple(nowhere),
     )
 
 
-def _place(into: _Gathering, role: Role, prefix: str, pod: PodView) -> None:
-    if pod.ordinal is None or pod.member is None or pod.name != _name(prefix, role, pod.ordinal, pod.member):
-        if not pod.terminating:
-            into.strays.append(pod)
-    elif pod.terminating:
-        into.terminating.setdefault(pod.ordinal, []).append(pod)
-    else:
-        into.members.setdefault(pod.ordinal, {})[pod.member] = pod
+def _seat_of(name: str, by_prefix: Mapping[str, Role]) -> tuple[Role, int, int] | None:
+    """The role, ordinal and member that a Pod's name states, or None where it is no seat's of these roles."""
+    stem, _, last = name.rpartition("-")
+    role = by_prefix.get(stem)
+    if role is not None and role.size == 1:
+        ordinal = names.count(last)
+        return None if ordinal is None else (role, ordinal, 0)
+    stem, _, first = stem.rpartition("-")
+    role = by_prefix.get(stem)
+    if role is None or role.size == 1:
+        return None
+    ordinal, member = names.count(first), names.count(last)
+    return (role, ordinal, member) if ordinal is not None and member is not None and member < role.size else None
 
 
-def _name(prefix: str, role: Role, ordinal: int, member: int) -> str:
-    """The Pod name of a seat, or an impossible one for a member that the role does not have."""
-    if member >= role.size:
-        return ""
-    return f"{prefix}-{ordinal}" if role.size == 1 else f"{prefix}-{ordinal}-{member}"
+def _place(into: _Gathering, role: Role, ordinal: int, member: int, pod: PodView) -> None:
+    if pod.terminating:
+        into.terminating.setdefault(ordinal, []).append(pod)
+        return
+    into.members.setdefault(ordinal, {})[member] = pod
+    if (pod.role, pod.ordinal, pod.member) != (role.name, ordinal, member):
+        into.mislabelled.add(ordinal)
 
 
 def _workloads(observed: Observed, prefix: str) -> dict[int, WorkloadView]:
@@ -149,6 +162,7 @@ def _seats(role: Role, gathered: _Gathering, workloads: Mapping[int, WorkloadVie
             gathered.members.get(ordinal, {}),
             gathered.terminating.get(ordinal, ()),
             workloads.get(ordinal),
+            mislabelled=ordinal in gathered.mislabelled,
         )
         for ordinal in gathered.members.keys() | gathered.terminating.keys()
     }
@@ -161,6 +175,8 @@ def occupied(
     members: Mapping[int, PodView],
     terminating: Iterable[PodView] = (),
     workload: WorkloadView | None = None,
+    *,
+    mislabelled: bool = False,
 ) -> Replica:
     """The replica in one seat. A Workload of its name is its own only as a group with an owner among its Pods."""
     whole = len(members) == role.size
@@ -168,8 +184,8 @@ def occupied(
     leaving = tuple(terminating)
     queued = any(kueue.queued(pod.raw) for pod in (*members.values(), *leaving))
     if not queued:
-        return Replica(role.name, ordinal, members, whole, serves, leaving)
+        return Replica(role.name, ordinal, members, whole, serves, leaving, mislabelled)
     owners = {pod.uid for pod in (*members.values(), *leaving)}
     own = workload if workload is not None and workload.is_group and workload.owners & owners else None
     gated = any(kueue.gated(pod.raw) for pod in members.values())
-    return Replica(role.name, ordinal, members, whole, serves, leaving, True, gated, own)
+    return Replica(role.name, ordinal, members, whole, serves, leaving, mislabelled, queued, gated, own)

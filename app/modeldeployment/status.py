@@ -7,12 +7,11 @@ left out; a printed zero was counted.
 from collections.abc import Mapping
 from datetime import datetime
 
-from app.api.conditions import MODEL_DEPLOYMENT_CONDITIONS
 from app.api.reasons import Reason
 from app.api.status import MAX_REPLICAS_LISTED, Phase
 from app.kube import times
 from app.kube.hook import JSON
-from app.kube.pods import maps, text
+from app.kube.pods import Progress, maps, text
 from app.kube.text import clip
 from app.modeldeployment import interruptions
 from app.modeldeployment.admission import admission
@@ -35,8 +34,6 @@ def fold(
     observed: Observed, plan: Plan, roles: Mapping[str, RenderedRole], now: datetime, settings: ControllerSettings
 ) -> JSON:
     """The whole status of one pass; `roles` are the rendered ones, empty where nothing was rendered."""
-    if observed.spec is None:
-        return _unreadable(observed, plan, now)
     found = [condition for judge in JUDGES if (condition := judge(observed, plan)) is not None]
     question = admission(plan)
     phase, message, reason = _phase(observed, plan, found, question)
@@ -46,10 +43,7 @@ def fold(
         "phase": phase,
         "phaseMessage": clip(message),
         "reason": reason,
-        "ready": f"{plan.ready}/{plan.desired}",
-        "readyReplicas": plan.ready,
-        "desiredReplicas": plan.desired,
-        "roleSummary": _summary(plan),
+        **_counts(plan),
         "endpoint": _endpoint(observed, plan, roles),
         "admission": question,
         "roles": [_role(role) for role in plan.roles],
@@ -65,37 +59,21 @@ def fold(
     return {key: value for key, value in status.items() if not _empty(key, value)}
 
 
-def _empty(key: str, value: object) -> bool:
-    """Whether a field is left out: the API server drops empty values, and an omission of none is none."""
-    return value is None or value in ("", []) or (key == "replicasOmitted" and value == 0)
-
-
-def _unreadable(observed: Observed, plan: Plan, now: datetime) -> JSON:
-    """A spec that does not validate says nothing of what is wanted: the stored status stays, the refusal on top."""
-    refusal = plan.refusal
-    message = clip(refusal.message) if refusal else ""
-    kept = {text(item.get("type")): item for item in maps(observed.status.get("conditions"))}
-    found: list[Condition] = []
-    for kind in MODEL_DEPLOYMENT_CONDITIONS:
-        if kind.type == "Stalled":
-            found.append(Condition("Stalled", "True", Reason.SPEC_INVALID, message))
-        elif not kind.only_when_true and _pending(kept.get(kind.type)):
-            found.append(Condition(kind.type, "Unknown", Reason.SPEC_INVALID, message))
-    fresh = {item["type"]: item for item in dated(found, observed, now)}
-    order = [kind.type for kind in MODEL_DEPLOYMENT_CONDITIONS if kind.type != "Reconciling"]
-    stored = {key: value for key, value in observed.status.items() if key != "conditions"}
+def _counts(plan: Plan) -> JSON:
+    """Sums over all roles; absent where no role of the spec can be read, because nothing was counted then."""
+    if not plan.roles:
+        return {}
     return {
-        **stored,
-        "phase": "Deleting" if observed.deleting else stored.get("phase", "Starting"),
-        "observedGeneration": observed.generation,
-        "phaseMessage": message,
-        "reason": Reason.SPEC_INVALID.value,
-        "conditions": [item for kind in order if (item := fresh.get(kind) or kept.get(kind))],
+        "ready": f"{plan.ready}/{plan.desired}",
+        "readyReplicas": plan.ready,
+        "desiredReplicas": plan.desired,
+        "roleSummary": _summary(plan),
     }
 
 
-def _pending(stored: JSON | None) -> bool:
-    return stored is None or stored.get("reason") in (Reason.PENDING.value, Reason.SPEC_INVALID.value)
+def _empty(key: str, value: object) -> bool:
+    """Whether a field is left out: the API server drops empty values, and an omission of none is none."""
+    return value is None or value in ("", []) or (key == "replicasOmitted" and value == 0)
 
 
 def dated(found: list[Condition], observed: Observed, now: datetime) -> list[JSON]:
@@ -134,6 +112,9 @@ def _phase(observed: Observed, plan: Plan, found: list[Condition], question: JSO
     if observed.deleting:
         return "Deleting", f"the deployment is being deleted; {pods(len(observed.pods))} left", Reason.DELETING.value
     stalled = verdicts.get("Stalled")
+    if not plan.roles:
+        serves = any(pod.progress is Progress.READY for pod in observed.pods)
+        return "Degraded" if serves else "Starting", stalled.message if stalled else "", Reason.SPEC_INVALID.value
     if plan.desired == 0:
         return "Ready", stalled.message if stalled else "scaled to zero", Reason.SCALED_TO_ZERO.value
     if plan.ready == plan.desired:
@@ -173,9 +154,9 @@ def _endpoint(observed: Observed, plan: Plan, roles: Mapping[str, RenderedRole])
 
     Absent while the Service's name is somebody else's: never another model's address.
     """
-    if observed.name in observed.foreign_services or observed.spec is None:
+    if observed.name in observed.foreign_services:
         return None
-    first = roles.get(observed.spec.roles[0].name)
+    first = roles.get(observed.roles[0].name) if observed.roles else None
     if first is not None and plan.hold is None:
         return f"{first.scheme}://{observed.name}.{observed.namespace}.svc:{first.port}"
     exists = f"{observed.namespace}/{observed.name}" in observed.children.get(SERVICE, {})

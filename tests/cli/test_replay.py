@@ -132,3 +132,38 @@ def test_a_context_that_is_not_understood_says_what_is_wrong(document: object, w
 def test_a_context_may_name_images() -> None:
     context = Context.read({"now": "2026-11-29T12:00:00Z", "settings": {"images": {"vLLM": "mirror/vllm:v{version}"}}})
     assert context.settings.images == {"vLLM": "mirror/vllm:v{version}"}
+
+
+def test_a_folder_of_our_own_fixtures_is_replayed_at_its_own_times(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert exit_code(["replay", str(folder), "--rewrite"]) == 0
+    assert exit_code(["replay", str(folder)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f"written  {folder.name}"
+    assert lines[1].lstrip().startswith("Metacontroller takes this answer: keeps or updates Pod team-a/qwen-decode-")
+    assert lines[2:] == ["1 fixture: 1 written", f"equal    {folder.name}", "1 fixture: 1 equal"]
+
+
+def test_a_fixture_that_cannot_be_replayed_does_not_stop_the_others(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    exit_code(["replay", str(folder), "--rewrite"])
+    (tmp_path / "stranger").mkdir()
+    (tmp_path / "stranger" / "request.json").write_bytes(orjson.dumps(recorded(RUNNING)))
+    capsys.readouterr()
+    assert exit_code(["replay", str(tmp_path)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].startswith("failed   stranger: the parent is a test.example/v1alpha1 ModelDeployment")
+    assert lines[2] == "2 fixtures: 1 equal, 1 failed"
+
+
+@pytest.mark.parametrize("option", ["--against", "--context"])
+def test_a_folder_has_its_own_answers_and_times(folder: Path, option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code(["replay", str(folder), option, str(folder / "context.json")]) == 2
+    assert "each fixture in it has its own" in capsys.readouterr().err
+
+
+def test_a_folder_without_fixtures_is_a_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code(["replay", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == f"hangar: {tmp_path} holds no request.json, nor does a folder in it\n"

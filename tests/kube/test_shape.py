@@ -43,7 +43,13 @@ def test_a_plain_list_is_returned_whole() -> None:
     assert kept(item)["spec"]["externalIPs"] == ["5.6.7.8"]
 
 
+def test_an_edited_annotation_never_loses_the_childs_name() -> None:
+    assert kept(_service('{"metadata":{}}'))["metadata"]["name"] == "s"
+    item = _service('{"metadata":{},"spec":{"ports":[{"port":{}}]}}', spec={"ports": [{"port": 80}]})
+    assert kept(item)["spec"] == {"ports": [{"port": 80}]}
+
+
 def test_without_a_readable_last_answer_only_the_identity_is_returned() -> None:
     identity = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}}
-    for applied in (None, "", "not json", "[1]"):
+    for applied in (None, "", "not json", "[1]", "{}", '{"metadata":1}'):
         assert kept(_service(applied, spec={"clusterIP": "10.0.0.1"})) == identity

@@ -6,7 +6,7 @@ from collections import Counter
 from hypothesis import given
 
 from app.kube import names
-from tests.support.answers import answer, encoded, observed_live, request_of, returned
+from tests.support.answers import answer, condition, encoded, observed_live, request_of, returned
 from tests.support.observed_worlds import World, worlds
 
 DNS_LABEL = re.compile(r"^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$")
@@ -140,13 +140,25 @@ def test_under_a_refused_render_only_seats_beyond_replicas_leave(world: World) -
 
 
 @given(worlds())
-def test_a_spec_that_does_not_validate_deletes_nothing_and_keeps_the_stored_counts(world: World) -> None:
+def test_a_spec_that_does_not_validate_deletes_nothing_and_is_still_counted(world: World) -> None:
     envelope = world.request()
-    stored = {"phase": "Degraded", "ready": "1/2", "readyReplicas": 1}
-    envelope["parent"] |= {"spec": {**envelope["parent"]["spec"], "roles": []}, "status": stored}
+    envelope["parent"]["spec"] |= {"router": "not yet"}
     found = answer(envelope)
     assert returned(found) == observed_live(envelope)
-    assert {key: found.status[key] for key in stored} == stored
+    for role, replicas, size in world.roles:
+        counts = next(entry for entry in found.status["roles"] if entry["name"] == role)
+        assert counts["ready"] == sum(world.serves(role, ordinal, size) for ordinal in range(replicas))
+
+
+@given(worlds())
+def test_a_spec_of_which_nothing_can_be_read_deletes_nothing_and_claims_nothing(world: World) -> None:
+    envelope = world.request()
+    stored = {"phase": "Ready", "ready": "2/2", "readyReplicas": 2, "conditions": []}
+    envelope["parent"] |= {"spec": {"roles": "none"}, "status": stored}
+    found = answer(envelope)
+    assert returned(found) == observed_live(envelope)
+    assert not {"ready", "readyReplicas", "roles", "replicas"} & found.status.keys()
+    assert condition(found, "Ready") == ("Unknown", "SpecInvalid")
 
 
 @given(worlds())

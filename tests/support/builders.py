@@ -97,6 +97,10 @@ class PodBuilder:
 
     def loading(self) -> Self:
         """The engine's process runs and does not answer yet."""
+        return self._container(phase="Running", ready="False", state={"running": {"startedAt": ago(60)}}, started=False)
+
+    def quiet(self) -> Self:
+        """It answered once, and does not now."""
         return self._container(phase="Running", ready="False", state={"running": {"startedAt": ago(60)}})
 
     def crash_looping(self) -> Self:

@@ -63,6 +63,20 @@ def _evicted() -> DeploymentBuilder:
     return _server(2).having(pod("server", 0), lost).with_services()
 
 
+def _wrong(deployment: DeploymentBuilder, **role: Any) -> JSON:
+    """A request whose spec has a field that this version does not know, or the given ones in its first role."""
+    request = deployment.request()
+    request["parent"]["spec"]["roles"][0] |= role or {"router": "later"}
+    return request
+
+
+def _nested(levels: int) -> JSON:
+    value: JSON = {}
+    for _ in range(levels):
+        value = {"deeper": value}
+    return value
+
+
 def _starting() -> dict[str, JSON]:
     server = _server()
     return {
@@ -261,8 +275,20 @@ def _converging() -> dict[str, JSON]:
         .having(pod("server", 0), pod("server", 1).named("stray").labelled(role="gone"))
         .with_services()
         .request(),
-        "pod-whose-labels-were-edited-leaves": _server(2)
+        "pod-whose-labels-were-edited-is-turned-over": _server(2)
         .having(pod("server", 0), pod("server", 1).labelled(replica="one"))
+        .with_services()
+        .request(),
+        "labels-edited-on-all-pods-take-one-of-them": _server(2)
+        .having(pod("server", 0).labelled(replica="1"), pod("server", 1).labelled(replica="0"))
+        .with_services()
+        .request(),
+        "pod-that-lost-its-role-label-waits-for-the-gate": _server(2)
+        .having(pod("server", 0).labelled(role="other"), pod("server", 1).loading())
+        .with_services()
+        .request(),
+        "engine-that-went-quiet-is-not-loading": _server(2)
+        .having(pod("server", 0), pod("server", 1).quiet())
         .with_services()
         .request(),
         "deleted-service-is-made-again": _pair()
@@ -343,7 +369,11 @@ def _holds() -> dict[str, JSON]:
             }
         )
         .request(),
-        "spec-that-does-not-validate-keeps-status-and-pods": a_deployment()
+        "spec-with-a-wrong-field-is-still-counted": _wrong(_server(2).having(pod("server", 0)).with_services()),
+        "affinity-nested-without-end-is-refused": _wrong(
+            _server(1).having(pod("server", 0)).with_services(), affinity=_nested(60)
+        ),
+        "spec-of-which-nothing-can-be-read-claims-nothing": a_deployment()
         .saying({"model": {"name": "m"}, "engine": {"name": "vLLM"}, "roles": [{"name": "server", "replicas": "two"}]})
         .with_status(
             phase="Ready",

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from app.kube.hook import JSON
 from tests.support.builders import DeploymentBuilder, PodBuilder, WorkloadBuilder, a_deployment, ago, pod, workload
 
-READY = ("ready", "ready-outdated")
+READY = ("ready", "ready-outdated", "ready-mislabelled")
 CONDITIONS = (
     *READY,
     "loading",
@@ -44,6 +44,8 @@ class SeatPod:
             "unbound": PodBuilder.unbound,
             "terminating": PodBuilder.terminating,
         }
+        if self.state == "ready-mislabelled":
+            return found.labelled(replica="none", role="gone")
         if self.state in changes:
             return changes[self.state](found)
         if self.state == "ended":

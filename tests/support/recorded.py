@@ -11,6 +11,7 @@ FOLDER = Path(__file__).parent.parent / "fixtures" / "wire"
 SYNCS = ("composite-sync-v2-no-children", "composite-sync-v2-3-gated-pods", "composite-sync-v2-running-pods-workloads")
 FINALIZES = ("composite-finalize-v2-no-children", "composite-finalize-v2-running-pods")
 CUSTOMIZE = "customize-v2"
+DECORATOR = "decorator-sync-v2-with-attachment"
 RUNNING = SYNCS[-1]
 
 

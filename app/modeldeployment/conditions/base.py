@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from app.api.conditions import ConditionStatus
 from app.api.reasons import Reason
+from app.modeldeployment.observe import Observed
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,9 +18,19 @@ class Condition:
     message: str
 
 
-def not_applicable(kind: str, message: str) -> Condition:
-    """True/NotApplicable: the deployment declares nothing that the condition could speak about."""
-    return Condition(kind, "True", Reason.NOT_APPLICABLE, message)
+def not_applicable(observed: Observed, kind: str, message: str) -> Condition:
+    """True/NotApplicable: the deployment declares nothing that the condition could speak about.
+
+    What a spec that does not validate declares is not known.
+    """
+    return unreadable(observed, kind) or Condition(kind, "True", Reason.NOT_APPLICABLE, message)
+
+
+def unreadable(observed: Observed, kind: str) -> Condition | None:
+    """Unknown/SpecInvalid where the spec does not validate, else None."""
+    if observed.refusal is None:
+        return None
+    return Condition(kind, "Unknown", Reason.SPEC_INVALID, observed.refusal.message)
 
 
 def replicas(count: int) -> str:

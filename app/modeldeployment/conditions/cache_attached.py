@@ -7,4 +7,4 @@ from app.modeldeployment.plan import Plan
 
 def cache_attached(observed: Observed, plan: Plan) -> Condition:
     """True/NotApplicable."""
-    return not_applicable("CacheAttached", "the deployment declares no kvCache, so there is no cache to attach")
+    return not_applicable(observed, "CacheAttached", "the deployment declares no kvCache, so nothing is to attach")

@@ -7,4 +7,4 @@ from app.modeldeployment.plan import Plan
 
 def domain_registered(observed: Observed, plan: Plan) -> Condition:
     """True/NotApplicable."""
-    return not_applicable("DomainRegistered", "the deployment declares no kvCache, so there is no Binding to resolve")
+    return not_applicable(observed, "DomainRegistered", "the deployment declares no kvCache, so there is no Binding")

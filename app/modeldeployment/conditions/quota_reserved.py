@@ -23,7 +23,7 @@ def quota_reserved(observed: Observed, plan: Plan) -> Condition:
     """Judged over the roles that name a queue; a mixed deployment counts those alone."""
     roles = [role for role in plan.roles if role.queue is not None or _queued(role)]
     if not roles:
-        return not_applicable(TYPE, "no role names a queue")
+        return not_applicable(observed, TYPE, "no role names a queue")
     live = [replica for role in roles for replica in role.seats.live if replica.ordinal < role.desired]
     return (
         _parked(plan, roles)

@@ -9,9 +9,14 @@ TYPE = "Ready"
 
 
 def ready(observed: Observed, plan: Plan) -> Condition:
-    """False while deleting, at zero, while a name is taken, or while any replica does not serve; in this order."""
+    """False while deleting, at zero, while a name is taken, or while any replica does not serve; in this order.
+
+    Unknown where the spec does not validate and no role of it can be counted.
+    """
     if observed.deleting:
         return Condition(TYPE, "False", Reason.DELETING, "the deployment is being deleted")
+    if observed.refusal is not None and not plan.roles:
+        return Condition(TYPE, "Unknown", Reason.SPEC_INVALID, observed.refusal.message)
     if plan.desired == 0:
         return Condition(TYPE, "False", Reason.SCALED_TO_ZERO, "scaled to zero")
     if plan.taken:

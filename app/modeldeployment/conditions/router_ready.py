@@ -7,4 +7,4 @@ from app.modeldeployment.plan import Plan
 
 def router_ready(observed: Observed, plan: Plan) -> Condition:
     """True/NotApplicable."""
-    return not_applicable("RouterReady", "the deployment declares no router")
+    return not_applicable(observed, "RouterReady", "the deployment declares no router")

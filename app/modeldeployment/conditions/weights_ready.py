@@ -7,4 +7,4 @@ from app.modeldeployment.plan import Plan
 
 def weights_ready(observed: Observed, plan: Plan) -> Condition:
     """True/NotApplicable."""
-    return not_applicable("WeightsReady", "the engine loads the model itself; no artifact is declared")
+    return not_applicable(observed, "WeightsReady", "the engine loads the model itself; no artifact is declared")
