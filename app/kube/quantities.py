@@ -35,6 +35,11 @@ def canonical(quantity: int | str) -> str:
     return multiply(quantity, 1)
 
 
+def spell(value: Fraction, like: int | str) -> str:
+    """`value` as the API server would write it beside `like`: in its family of suffixes. Raises ValueError."""
+    return _write(value, _read(str(like))[1])
+
+
 def _read(text: str) -> tuple[Fraction, str]:
     match = _FORM.fullmatch(text)
     if match is None or not (match[2] or match[3]):
