@@ -29,6 +29,13 @@ class EventRecorder:
 
     def warn(self, obj: JSON, reason: str, message: str) -> None:
         """A Warning event about `obj`."""
+        self._record(obj, "Warning", reason, message)
+
+    def note(self, obj: JSON, reason: str, message: str) -> None:
+        """A Normal event about `obj`."""
+        self._record(obj, "Normal", reason, message)
+
+    def _record(self, obj: JSON, kind: str, reason: str, message: str) -> None:
         if not self._allowed(uid(obj)):
             return
         identity = (uid(obj), reason, message)
@@ -48,7 +55,7 @@ class EventRecorder:
                 "kind": "Event",
                 "metadata": {"name": title, "namespace": space},
                 "involvedObject": about | {"name": name(obj), "namespace": namespace(obj), "uid": uid(obj)},
-                "type": "Warning",
+                "type": kind,
                 "reason": reason,
                 "message": message,
                 "source": {"component": self._source},

@@ -14,6 +14,8 @@ from app.local.kubelet import Kubelet
 from app.local.metacontroller import Metacontroller
 from app.local.network import Network
 from app.local.nodes import Nodes
+from app.local.quota.kueue import Kueue
+from app.local.quota.options import KueueOptions
 from app.local.resources import Discovery, Resource, from_crd
 from app.local.scheduler import Scheduler
 from app.local.store import Store
@@ -29,7 +31,7 @@ class Plane:
 
     `crds` are served from the start. Controllers are CompositeController objects, applied like any other. `nodes` are
     Node objects, or the names of nodes that take any Pod. `faults`, `kubelet`, `nodes` and `network` are what can be
-    made to go wrong.
+    made to go wrong. `kueue` is how Kueue is configured, where it is installed.
     """
 
     def __init__(
@@ -38,6 +40,7 @@ class Plane:
         clock: Clock | None = None,
         durations: Durations | None = None,
         nodes: Iterable[str | JSON] = ("node-a", "node-b", "node-c"),
+        kueue: KueueOptions | None = None,
     ) -> None:
         durations = durations or Durations()
         self.clock = clock or Clock()
@@ -45,6 +48,8 @@ class Plane:
         for crd in crds:
             self.serve(crd)
         self.store = Store(self.clock, self.discovery)
+        if kueue is not None:
+            Kueue(self.store, self.clock, kueue)
         self.network = Network(self.clock)
         self._client = httpx.Client(transport=self.network, trust_env=False)
         Collector(self.store, self.clock)

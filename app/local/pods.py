@@ -52,8 +52,15 @@ def _container_problems(spec: JSON) -> list[Problem]:
 
 
 def _pod_edit_problems(before: JSON, after: JSON) -> list[Problem]:
-    """Of a Pod's spec only images, leaving gates, added tolerations and the deadline may change."""
-    if same(_frozen(before), _frozen(after)):
+    """Of a Pod's spec only images, leaving gates, added tolerations and the deadline may change.
+
+    While it has gates, its node selector may grow too.
+    """
+    old, new = _frozen(before), _frozen(after)
+    selectors = mapping(old.get("nodeSelector")), mapping(new.get("nodeSelector"))
+    if listed(before.get("schedulingGates")) and selectors[0].items() <= selectors[1].items():
+        old, new = {**old, "nodeSelector": {}}, {**new, "nodeSelector": {}}
+    if same(old, new):
         return []
     message = (
         "Forbidden: pod updates may not change fields other than `spec.containers[*].image`,"
