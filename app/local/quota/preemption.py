@@ -43,14 +43,12 @@ def targets(
     asked: Mapping[Cell, Fraction],
     short: Iterable[Cell],
 ) -> list[Entry]:
-    """Those that must go for `asked` to fit; none where it would not fit even then."""
+    """Those that must go for `asked` to fit, where `could_free` has said that they can make it fit."""
     chosen: list[Entry] = []
     for one in candidates(entry, queue, holders, short):
         chosen.append(one)
         if _fits(queue, holders, chosen, asked):
             break
-    else:
-        return []
     for one in reversed(chosen[:-1]):
         without = [other for other in chosen if other is not one]
         if _fits(queue, holders, without, asked):
