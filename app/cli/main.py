@@ -6,11 +6,14 @@ from typing import Annotated
 import typer
 
 from app import __version__
-from app.cli import crds, manifests, record, render, replay, run, serve
+from app.cli import crds, explain, manifests, record, render, replay, resume, run, serve
 from app.cli.problems import CommandError
+from app.cluster import ConfigError
+from app.kube.reader import ReadError
 from app.server.background import NotServing
 from app.settings import SettingsError
 
+FAILED = 1
 MISTAKE = 2
 
 app = typer.Typer(
@@ -22,6 +25,8 @@ app = typer.Typer(
 for command in (
     run.run,
     render.render,
+    explain.explain,
+    resume.resume,
     serve.serve,
     record.record,
     replay.replay,
@@ -61,6 +66,9 @@ def exit_code(arguments: list[str] | None = None) -> int:
         return app(arguments, prog_name="hangar", standalone_mode=False) or 0
     except typer.TyperException as mistake:
         typer.echo(f"hangar: {mistake.format_message()}", err=True)
-    except (CommandError, SettingsError, NotServing) as mistake:
+    except (CommandError, ConfigError, SettingsError, NotServing) as mistake:
         typer.echo(f"hangar: {mistake}", err=True)
+    except ReadError as answer:
+        typer.echo(f"hangar: {answer}", err=True)
+        return FAILED
     return MISTAKE

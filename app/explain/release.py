@@ -54,7 +54,9 @@ def _say_preemption(subject: Subject, found: Pool, own: Claim, held: Holding, pa
         part.free(f"Kueue may preempt {_names(below, held)}, by priority or age, where that makes enough room.")
     elif within:
         part.free(f"None of them has a lower priority than {own.priority}, so Kueue preempts none of them.")
-        _say_classes(subject, found, min(one.priority for one in within), part)
+        others = [one.priority for one in within if held.who[one.namespace, one.view.name] != OURSELVES]
+        if others:
+            _say_classes(subject, found, min(others), part)
 
 
 def _names(claims: Iterable[Claim], held: Holding) -> str:
@@ -100,10 +102,10 @@ def _say_reclaim(found: Pool, held: Holding, part: Part) -> None:
     if not borrowers:
         return
     policy = found.queue.reclaim
-    may = "does not claim it back" if policy == _NEVER else f"may claim its own back ({policy})"
+    may = "does not claim it back" if policy == _NEVER else "may claim its own back"
     part.free(
         f"{', '.join(borrowers)} borrows of the cohort, and cluster queue {found.queue.name} {may} "
-        f"(preemption.reclaimWithinCohort{' is Never' if policy == _NEVER else ''})."
+        f"(preemption.reclaimWithinCohort is {policy})."
     )
 
 

@@ -92,7 +92,7 @@ def _last_log(subject: Subject, pod: PodView, part: Part) -> None:
 
 
 def _log(subject: Subject, pod: PodView, part: Part) -> None:
-    part.type(subject.kubectl("logs", pod.name, "-c", MAIN_CONTAINER, "--tail=50"), "read how far it has come")
+    part.type(subject.kubectl("logs", pod.name, "-c", MAIN_CONTAINER, "--tail=50"), "read what the engine says")
 
 
 _LOOK: Mapping[str, Callable[[Subject, PodView, Part], None]] = MappingProxyType(
@@ -102,6 +102,7 @@ _LOOK: Mapping[str, Callable[[Subject, PodView, Part], None]] = MappingProxyType
         AdmissionReason.IMAGE_PULL_FAILED: _describe,
         AdmissionReason.CONTAINER_CONFIG_ERROR: _describe,
         AdmissionReason.CRASH_LOOPING: _last_log,
+        AdmissionReason.NOT_ANSWERING: _log,
         AdmissionReason.LOADING_MODEL: _log,
     }
 )

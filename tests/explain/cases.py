@@ -102,6 +102,7 @@ OTHERS: dict[str, World] = {
     "crash-looping": World("crash-loop-names-the-exit"),
     "loading": World("loading-model-is-starting"),
     "no-node-with-room": World("no-node-with-room-names-the-scheduler"),
+    "devices-that-are-missing": World("node-without-its-devices-is-named"),
     "seat-that-empties": World("terminating-pod-keeps-its-seat"),
 }
 

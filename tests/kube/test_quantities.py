@@ -69,3 +69,11 @@ def test_no_byte_or_core_is_lost_or_made_up_by_multiplying(whole: int, part: int
 def test_a_quantity_that_was_written_once_is_written_the_same_again(number: int, suffix: str) -> None:
     once = quantities.canonical(f"{number}{suffix}")
     assert quantities.canonical(once) == once
+
+
+@pytest.mark.parametrize(
+    ("value", "like", "expected"),
+    [(Fraction(11, 2), "96", "5500m"), (2**31, "64Gi", "2Gi"), (3000, "1k", "3k"), (0, "8", "0"), (8, 1, "8")],
+)
+def test_a_sum_is_written_as_what_it_stands_beside(value: Fraction, like: int | str, expected: str) -> None:
+    assert quantities.spell(Fraction(value), like) == expected

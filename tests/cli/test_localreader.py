@@ -1,0 +1,111 @@
+"""A local run is read as a cluster is, so that it is explained by the same words."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from app.api.crd import crds
+from app.cli.cluster import HookClock, HookService
+from app.cli.localreader import LocalReader
+from app.controllers import CONTROLLERS
+from app.explain import explain
+from app.explain.text import lines
+from app.install.controllers import composite
+from app.install.service import BASE_URL, TOKEN
+from app.kube.hook import JSON
+from app.kube.reader import NotFound, NotServed, ObjectKind
+from app.local.plane import Plane
+from app.local.quota.options import KueueOptions
+from app.server.application import create_app
+from app.settings import ControllerSettings, ServerSettings
+from tests.support.shelf import KUEUE
+from tests.worlds.story import a_deployment, role
+
+DEPLOYMENT = ObjectKind("hangar.dev/v1alpha1", "ModelDeployment")
+POD = ObjectKind("v1", "Pod")
+
+
+@contextmanager
+def a_run(kueue: KueueOptions | None = None) -> Iterator[Plane]:
+    """A control plane with Hangar behind it."""
+    with Plane(crds(), kueue=kueue) as plane:
+        settings = ControllerSettings(cluster_id="local", kueue=kueue is not None)
+        app = create_app(CONTROLLERS, settings, ServerSettings(), HookClock(plane.clock))
+        hook = HookService(app, plane.network)
+        hook.start()
+        try:
+            metadata = {"name": TOKEN.name, "namespace": TOKEN.namespace}
+            plane.apply({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": {TOKEN.key: "t"}})
+            for controller in CONTROLLERS:
+                plane.apply(composite(controller, BASE_URL, TOKEN))
+            yield plane
+        finally:
+            hook.stop()
+
+
+def _queues(gpus: int) -> list[JSON]:
+    quotas = [{"name": "nvidia.com/gpu", "nominalQuota": gpus}]
+    group = {"coveredResources": ["nvidia.com/gpu"], "flavors": [{"name": "h100", "resources": quotas}]}
+    return [
+        {"apiVersion": KUEUE, "kind": "ResourceFlavor", "metadata": {"name": "h100"}},
+        {
+            "apiVersion": KUEUE,
+            "kind": "ClusterQueue",
+            "metadata": {"name": "research"},
+            "spec": {"namespaceSelector": {}, "resourceGroups": [group]},
+        },
+        {
+            "apiVersion": KUEUE,
+            "kind": "LocalQueue",
+            "metadata": {"name": "team-a", "namespace": "team-a"},
+            "spec": {"clusterQueue": "research"},
+        },
+    ]
+
+
+def test_a_run_whose_quota_another_deployment_holds_names_that_one() -> None:
+    with a_run(KueueOptions()) as plane:
+        for item in (*_queues(2), a_deployment(role(replicas=2, queueName="team-a"), name="first")):
+            plane.apply(item)
+        plane.run_for(600)
+        plane.apply(a_deployment(role(queueName="team-a")))
+        plane.run_for(600)
+        found = explain(LocalReader(plane), "team-a", "qwen")
+    (finding,) = found.waits
+    assert (finding.about, finding.reason) == ("QuotaReserved", "Pending")
+    assert "Flavor h100 of cluster queue research: 2 of 2 nvidia.com/gpu in use, 0 free." in finding.sentences
+    (holder,) = finding.holders
+    assert (holder.who, dict(holder.amounts)) == ("ModelDeployment team-a/first", {"nvidia.com/gpu": "2"})
+    assert found.unread == ()
+
+
+def test_a_run_without_kueue_is_explained_too() -> None:
+    with a_run() as plane:
+        plane.apply(a_deployment())
+        plane.run_for(5)
+        starting = "\n".join(lines(explain(LocalReader(plane), "team-a", "qwen")))
+        plane.run_for(3600)
+        ready = "\n".join(lines(explain(LocalReader(plane), "team-a", "qwen")))
+    assert starting.startswith("team-a/qwen is Starting: 0 of 1 replicas ready.")
+    assert ready.startswith("team-a/qwen is Ready: 1 of 1 replicas ready; it waits for nothing.")
+
+
+def test_objects_are_chosen_by_namespace_labels_and_fields() -> None:
+    with a_run() as plane:
+        plane.apply(a_deployment(role(replicas=2)))
+        plane.run_for(60)
+        reader = LocalReader(plane)
+        pods = reader.list(POD, "team-a", labels={"hangar.dev/deployment": "qwen"})
+        assert len(pods) == 2
+        name = pods[0]["metadata"]["name"]
+        assert reader.get(POD, name, "team-a") == pods[0]
+        assert reader.list(POD, fields={"metadata.name": name}) == [pods[0]]
+        assert reader.list(POD, "default") == []
+        with pytest.raises(NotFound):
+            reader.get(POD, name, "default")
+        unknown = ObjectKind(KUEUE, "Workload")
+        with pytest.raises(NotServed):
+            reader.list(unknown)
+        with pytest.raises(NotServed):
+            reader.get(unknown, "x", "team-a")
