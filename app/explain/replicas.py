@@ -13,7 +13,7 @@ from app.kube.pods import MAIN_CONTAINER, PodView, Progress
 
 _MOST = 4
 # These are told by QuotaReserved.
-_OF_QUOTA = frozenset(
+OF_QUOTA = frozenset(
     {
         AdmissionReason.PARKED,
         AdmissionReason.QUEUE_MISSING,
@@ -48,7 +48,7 @@ def pods(subject: Subject) -> Iterator[Finding]:
     """`status.admission`, but for what QuotaReserved tells already."""
     reason, message = subject.admission
     quota = subject.condition(QUOTA)[0]
-    if not reason or reason in _OF_QUOTA or (reason == AdmissionReason.INSUFFICIENT_CAPACITY and quota == "False"):
+    if not reason or reason in OF_QUOTA or (reason == AdmissionReason.INSUFFICIENT_CAPACITY and quota == "False"):
         return
     part = Part()
     part.say(sentence(message))

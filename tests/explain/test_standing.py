@@ -6,7 +6,7 @@ import pytest
 
 from app.api.reasons import AdmissionReason, Reason
 from app.explain import Explanation, Finding, explain
-from app.explain.replicas import _LOOK, _OF_QUOTA
+from app.explain.replicas import _LOOK, OF_QUOTA
 from app.kube.hook import JSON
 from app.kube.reader import Forbidden, NotFound
 from tests.support.shelf import Shelf, event, recorded
@@ -131,7 +131,7 @@ def test_many_interruptions_are_told_from_the_newest() -> None:
 
 def test_every_reason_of_admission_is_told_by_somebody() -> None:
     """By its Pods with a command, or by the quota condition."""
-    assert set(_LOOK) | _OF_QUOTA == set(AdmissionReason)
+    assert set(_LOOK) | OF_QUOTA == set(AdmissionReason)
 
 
 @pytest.mark.parametrize("role", [{"name": "server", "replicas": 2}, {"name": "server", "replicas": 0}])

@@ -99,16 +99,24 @@ def local_queue(name: str = "team-a", behind: str = "research", namespace: str =
 
 
 def cluster_queue(name: str = "research", nominal: int = 8, used: int = 8, borrowed: int = 0, **spec: object) -> JSON:
-    """A ClusterQueue of one flavor, h100, with GPUs and cores."""
-    quotas = [{"name": "nvidia.com/gpu", "nominalQuota": nominal}, {"name": "cpu", "nominalQuota": "96"}]
-    usage = [{"name": "nvidia.com/gpu", "total": used, "borrowed": borrowed}, {"name": "cpu", "total": "12"}]
+    """A ClusterQueue of one flavor, h100, with GPUs, cores and memory."""
+    quotas = [
+        {"name": "nvidia.com/gpu", "nominalQuota": nominal},
+        {"name": "cpu", "nominalQuota": "96"},
+        {"name": "memory", "nominalQuota": "2Ti"},
+    ]
+    usage = [
+        {"name": "nvidia.com/gpu", "total": used, "borrowed": borrowed},
+        {"name": "cpu", "total": "12"},
+        {"name": "memory", "total": "180Gi"},
+    ]
     found = _kueue(
         "ClusterQueue",
         name,
         {
             "resourceGroups": [
                 {
-                    "coveredResources": ["nvidia.com/gpu", "cpu"],
+                    "coveredResources": ["nvidia.com/gpu", "cpu", "memory"],
                     "flavors": [{"name": "h100", "resources": quotas}],
                 }
             ],
