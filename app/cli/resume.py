@@ -52,7 +52,10 @@ def _once(cluster: Cluster, namespace: str, name: str, now: datetime) -> tuple[J
         "metadata": {"resourceVersion": mapping(found.get("metadata")).get("resourceVersion")},
         "spec": {"resumedAt": times.render(now)},
     }
-    return found, cluster.patch(DEPLOYMENT, name, changes, namespace)
+    after = cluster.patch(DEPLOYMENT, name, changes, namespace)
+    if mapping(after.get("spec")).get("resumedAt") != times.render(now):
+        raise ReadError(f"{_title(found)}: spec.resumedAt was not kept: renew the cluster's CRDs (hangar crds)")
+    return found, after
 
 
 def _parked(found: JSON) -> JSON:

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
+import orjson
 import pytest
 import yaml
 
@@ -140,3 +141,12 @@ def test_the_value_is_never_one_that_was_used_before(tmp_path: Path) -> None:
         with connect(str(tmp_path / "config"), environment={}) as found:
             _, after = resumed(found, "team-a", "qwen", NOW)
     assert after["spec"]["resumedAt"] == times.render(NOW + timedelta(seconds=1))
+
+
+def test_a_cluster_that_drops_the_field_is_no_success(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with cluster(ONE, tmp_path) as (api, stored):
+        resources = {"resources": [{"name": "modeldeployments", "kind": "ModelDeployment", "namespaced": True}]}
+        api.answers += [(200, orjson.dumps(one)) for one in (resources, stored, stored)]
+        assert run(tmp_path) == 1
+        assert api.calls[-1].method == "PATCH"
+    assert "spec.resumedAt was not kept: renew the cluster's CRDs (hangar crds)" in capsys.readouterr().err
