@@ -69,7 +69,8 @@ KNOWN_REASONS = frozenset(_WAITS)
 class WorkloadView:
     """One Workload.
 
-    `reserved` and `admitted` are Kueue's conditions; an evicted or inactive one counts as holding nothing new.
+    `reserved` and `admitted` are Kueue's conditions; an evicted or inactive one counts as holding nothing new, and a
+    finished one (its Pods have ended) as holding nothing, though its conditions stay.
     `parked`: deactivated. `preempted`: evicted for another Workload. `words` is Kueue's own sentence of why it waits.
     `flavors` maps each resource to the flavors assigned to it. `owners` are the UIDs of the Pods it stands for.
     """
@@ -100,9 +101,13 @@ def workload(item: JSON) -> WorkloadView:
     preempted = condition(status, "Preempted").get("status") == "True" or (
         is_evicted and evicted.get("reason") == "Preempted"
     )
-    holds = reserved.get("status") == "True" and not parked
+    finished = condition(status, "Finished")
+    is_finished = finished.get("status") == "True"
+    holds = reserved.get("status") == "True" and not parked and not is_finished
     admitted = holds and condition(status, "Admitted").get("status") == "True" and not is_evicted
     wait, words = _waits_for(status, reserved, holds)
+    if is_finished:
+        wait, words = Wait.PENDING, f"its Workload is finished ({text(finished.get('message'))})"
     return WorkloadView(
         name=text(metadata.get("name")),
         is_group=mapping(metadata.get("annotations")).get(IS_GROUP) == "true",
@@ -114,7 +119,7 @@ def workload(item: JSON) -> WorkloadView:
         wait=wait,
         words=text(evicted.get("message")) if parked and is_evicted else words,
         cluster_queue=text(admission.get("clusterQueue")),
-        flavors=_flavors(admission),
+        flavors={} if is_finished else _flavors(admission),
     )
 
 

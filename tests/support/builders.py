@@ -181,6 +181,10 @@ class WorkloadBuilder:
     def parked(self, message: str = "The workload is deactivated") -> Self:
         return replace(self._with(("Evicted", "True", "Deactivated", message)), active=False)
 
+    def finished(self, message: str = "Pods succeeded: 0/1.") -> Self:
+        """Its Pods have ended; Kueue leaves the other conditions as they were."""
+        return self._with(("Finished", "True", "Succeeded", message))
+
     def of_somebody_else(self) -> Self:
         """A Workload of that name that none of our Pods owns."""
         return replace(self, orphaned=True)

@@ -144,6 +144,9 @@ def _seats() -> dict[str, DeploymentBuilder]:
     """What a queue changes about seats, turnovers and parking."""
     return {
         "queued-first-sync-makes-one-group-per-replica": _queued(2, size=2, workloadPriorityClass="high"),
+        "failed-replica-counts-no-quota-that-kueue-gave-away": _queued()
+        .having(pod("server", 0), pod("server", 1).ended("Evicted", "The node was low on resource: memory."))
+        .with_workloads(workload("server", 0).admitted(), workload("server", 1).admitted().finished()),
         "seat-with-a-workload-left-is-not-filled": _queued()
         .having(pod("server", 0))
         .with_workloads(workload("server", 0).admitted(), workload("server", 1).admitted()),
