@@ -19,9 +19,11 @@ from app.kube.hook import JSON
 from app.local.clock import Clock
 from app.local.network import CallFault, Network
 from app.local.plane import Plane
+from app.local.quota.kinds import VERSION
+from app.local.quota.options import KueueOptions, all_but
 from app.server.application import create_app
 from app.server.background import running
-from app.settings import ControllerSettings, ServerSettings
+from app.settings import ControllerSettings, ServerSettings, SettingsError
 
 _HOST = BASE_URL.partition("://")[2]
 NODES = ("node-a", "node-b", "node-c")
@@ -73,14 +75,15 @@ class Cluster:
 
 
 @contextmanager
-def local_cluster(nodes: Iterable[str | JSON] = NODES) -> Iterator[Cluster]:
+def local_cluster(nodes: Iterable[str | JSON] = NODES, kueue: bool | KueueOptions = False) -> Iterator[Cluster]:
     """A cluster with Hangar's kinds and controllers. Settings of the controllers come from the environment.
 
-    Raises `SettingsError` for a wrong setting, `NotServing` where no port can be had.
+    With `kueue`, or where the environment switches the integration on, Kueue is installed too. Raises `SettingsError`
+    for a wrong setting, `NotServing` where no port can be had.
     """
-    settings = ControllerSettings.from_environment({"HANGAR_CLUSTER_ID": "local", **os.environ})
+    settings, options = _settings(kueue)
     token = secrets.token_urlsafe(32)
-    with tempfile.TemporaryDirectory(prefix="hangar-") as folder, Plane(crds(), nodes=nodes) as plane:
+    with tempfile.TemporaryDirectory(prefix="hangar-") as folder, Plane(crds(), nodes=nodes, kueue=options) as plane:
         file = Path(folder, "token")
         file.touch(mode=0o600)
         file.write_text(token, encoding="utf-8")
@@ -93,6 +96,24 @@ def local_cluster(nodes: Iterable[str | JSON] = NODES) -> Iterator[Cluster]:
             yield Cluster(plane, hook, clock)
         finally:
             hook.stop()
+
+
+def _settings(kueue: bool | KueueOptions) -> tuple[ControllerSettings, KueueOptions | None]:
+    """The controllers' settings, and how Kueue is configured where it is there.
+
+    HANGAR_KUEUE decides what the controllers may ask of it; where it is not set, they may if it is there.
+    """
+    defaults = {"HANGAR_CLUSTER_ID": "local"} | ({"HANGAR_KUEUE": "true"} if kueue else {})
+    settings = ControllerSettings.from_environment({**defaults, **os.environ})
+    if not (kueue or settings.kueue):
+        return settings, None
+    if settings.kueue_version != VERSION:
+        raise SettingsError(
+            f"HANGAR_KUEUE_VERSION is {settings.kueue_version!r}: the Kueue of a local run serves {VERSION}; unset it"
+        )
+    if isinstance(kueue, KueueOptions):
+        return settings, kueue
+    return settings, KueueOptions(managed_namespaces=all_but(*settings.reserved_namespaces))
 
 
 def _install(plane: Plane, token: str) -> None:

@@ -15,7 +15,9 @@ from app.local.schema import Problem
 from app.local.table import Change
 from app.local.values import clone, listed, mapping, same
 
-API_VERSION = "kueue.x-k8s.io/v1beta2"
+GROUP = "kueue.x-k8s.io"
+VERSION = "v1beta2"
+API_VERSION = f"{GROUP}/{VERSION}"
 _TEXT: JSON = {"type": "string"}
 _TEXTS: JSON = {"type": "object", "additionalProperties": _TEXT}
 _ANY: JSON = {"x-kubernetes-preserve-unknown-fields": True}

@@ -1,8 +1,9 @@
 """Kueue's scheduler: who is given quota next, whom that displaces, and what those who wait are told.
 
 By priority, then by age. Who does not fit is set aside until quota of its ClusterQueue is given back, or something
-about the queue changes, and then looked at in a batch a second later; who waits for others to go keeps its place in
-front, and is looked at as soon as they have.
+about the queue changes, and then looked at in a batch a second later. Who comes in that second may pass those who were
+set aside. Who waits for others to go, or is the first of a strict queue, keeps its place in front, and is looked at as
+soon as quota comes back.
 """
 
 from app.kube.hook import JSON
@@ -29,7 +30,7 @@ BATCH_SECONDS = 1.0
 # One look at one ClusterQueue.
 _CYCLE = 0.005
 _WAKING = frozenset({"Namespace.v1", "Node.v1"})
-_SET_ASIDE, _PREEMPTING = "set aside", "preempting"
+_SET_ASIDE, _IN_FRONT = "set aside", "in front"
 
 
 class Scheduler:
@@ -67,7 +68,7 @@ class Scheduler:
 
     def _released(self) -> None:
         """Quota came back: those who wait for it in front are looked at now, the others in a batch."""
-        self._aside = {key: why for key, why in self._aside.items() if why != _PREEMPTING}
+        self._aside = {key: why for key, why in self._aside.items() if why != _IN_FRONT}
         self._look_soon()
         self._look_in_a_batch()
 
@@ -100,7 +101,7 @@ class Scheduler:
             why = self._aside.get(entry.uid)
             if why is None:
                 return entry
-            if queue.strict or why == _PREEMPTING:
+            if why == _IN_FRONT:
                 return None
         return None
 
@@ -136,12 +137,12 @@ class Scheduler:
             return
         victims = targets(entry, queue, holders, found.usage, found.short) if found.mode is Mode.PREEMPT else []
         if not victims:
-            self._refuse(workload, found.severity.name, found.words)
+            self._refuse(workload, found.severity.name, found.words, _IN_FRONT if queue.strict else _SET_ASIDE)
             return
         for victim in victims:
             self._preempt(workload, victim, queue)
         words = f"{found.words}. Pending the preemption of {len(victims)} workload(s)"
-        self._refuse(workload, "WaitingForPreemptedWorkloads", words, _PREEMPTING)
+        self._refuse(workload, "WaitingForPreemptedWorkloads", words, _IN_FRONT)
 
     def _place(self, entry: Entry, found: Assignment) -> dict[str, dict[Leaf, int]]:
         """The topology domains of those sets that have a flavor with a topology; refuses where there are none."""

@@ -192,6 +192,18 @@ def test_a_small_one_passes_a_large_one_unless_the_queue_is_strict(strategy: str
     assert scene.admitted("small") is passes
 
 
+@pytest.mark.parametrize(("strategy", "first"), [("BestEffortFIFO", "late"), ("StrictFIFO", "waits")])
+def test_who_comes_in_the_second_after_quota_came_back_passes_those_set_aside(strategy: str, first: str) -> None:
+    scene = Scene(a_flavor(), a_cluster_queue(queueingStrategy=strategy), a_local_queue())
+    scene.group("holds", 1, 8)
+    scene.passes(1).group("waits", 1, 8)
+    scene.passes(5).delete("holds-0")
+    scene.until(lambda: "holds" not in scene.workloads())
+    scene.passes(0.3).group("late", 1, 8)
+    scene.passes(5)
+    assert [title for title in ("waits", "late") if scene.admitted(title)] == [first]
+
+
 def test_nobody_takes_what_a_preemptor_waits_for() -> None:
     scene = Scene()
     names = scene.group("victim", 1, 6, priority=LOW)

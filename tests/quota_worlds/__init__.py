@@ -1,0 +1,1 @@
+"""Whole runs with Kueue: deployments that wait, lose their quota and get it back."""
