@@ -1,11 +1,15 @@
 """Worlds on a full pool: edits that need quota for a moment, members and replicas that are lost."""
 
+from typing import Any
+
 from app.kube import kueue, names
+from app.local.faults import Fault
+from app.local.quota.options import KueueOptions
 from app.local.values import labels
 from tests.quota_worlds.story import HIGH, LOW, QUEUE, QuotaStory, quota_world
 from tests.worlds.story import HOUR, MINUTE, a_deployment, a_node, role
 
-NEW = {"env": [{"name": "LEVEL", "value": "debug"}]}
+NEW: dict[str, Any] = {"env": [{"name": "LEVEL", "value": "debug"}]}
 
 
 @quota_world(1)
@@ -205,16 +209,70 @@ def test_a_role_is_taken_out_of_its_queue(story: QuotaStory) -> None:
 
 @quota_world(2, nodes=[a_node(f"node-{letter}", gpu=1) for letter in "abc"])
 def test_a_node_is_lost_under_a_replica_with_quota(story: QuotaStory) -> None:
-    """Expected: its quota stays with the Pod that cannot go, so nobody else gets it; nor do they when it can.
+    """Expected: its quota stays with the Pod that cannot go, until Kueue loses patience after half an hour.
 
-    Once the node is removed the seat is filled again, with the quota that it had.
+    Then whoever waits gets it. Once the node is removed the seat is filled again, and waits in its turn.
     """
     story.given(a_deployment(role(replicas=2, queueName=QUEUE))).until_ready().passes(MINUTE)
     lost = story.node_of("server", 1)
     story.plane.nodes.kill(lost)
-    story.job("waits", 1).passes(HOUR)
+    killed = story.now
+    story.job("waits", 1).passes(20 * MINUTE)
     assert story.phase() == ("Degraded", "1/2")
     assert not story.job_holds("waits")
+    story.until(lambda: story.job_holds("waits"), within=HOUR)
+    assert 30 * MINUTE <= story.now - killed <= 33 * MINUTE
     story.plane.nodes.remove(lost)
-    story.until_ready(within=5 * MINUTE)
-    assert not story.job_holds("waits")
+    story.passes(2 * MINUTE)
+    assert len(story.uids()) == 2
+    assert story.says("QuotaReserved") == ("False", "Pending")
+    story.job_ends("waits").until_ready(within=5 * MINUTE)
+
+
+@quota_world(2, options=KueueOptions(pods_ready_seconds=10 * MINUTE))
+def test_a_model_loads_for_longer_than_kueue_has_patience(story: QuotaStory) -> None:
+    """Expected: Kueue evicts the replica after its ten minutes, again and again, and the model never serves.
+
+    Each time it is remembered as Evicted, with Kueue's words, which name the time-out. Nobody is parked for it.
+    """
+    story.goes_wrong(Fault(load=20 * MINUTE)).given(a_deployment(role(queueName=QUEUE)))
+    story.until(lambda: bool(story.uids()))
+    first = story.uids()
+    story.passes(9 * MINUTE)
+    assert story.uids() == first
+    story.passes(2 * MINUTE)
+    assert story.uids() != first
+    assert story.interruptions() == [("Evicted", "0", 0)]
+    words = f"Exceeded the PodsReady timeout team-a/{names.group('qwen', 'server', 0)}"
+    assert story.status()["interruptions"][0]["message"] == words
+    story.passes(4 * HOUR)
+    assert story.readings("ready") == [None, "0/1"]
+    assert "parked" not in story.status()
+
+
+@quota_world(2)
+def test_a_model_loads_for_longer_than_that_and_kueue_has_its_usual_patience(story: QuotaStory) -> None:
+    """Expected: with a time-out above the load, the same model serves."""
+    story.goes_wrong(Fault(load=20 * MINUTE)).given(a_deployment(role(queueName=QUEUE)))
+    story.until_ready(within=HOUR)
+    assert story.interruptions() == []
+
+
+@quota_world(8, nodes=[a_node("node-a", gpu=1)])
+def test_a_replica_with_quota_finds_no_node_for_longer_than_kueue_has_patience(story: QuotaStory) -> None:
+    """Expected: every half hour Kueue takes its quota and its Pod, and the seat is filled anew. The other serves on.
+
+    A Pod that no node has is gone in the moment in which Kueue deletes it: what was not seen is not claimed.
+    """
+    story.given(a_deployment(role(replicas=2, queueName=QUEUE)))
+    story.until(lambda: story.phase() == ("Degraded", "1/2"))
+    serving = next(key for key, pod in story.pods().items() if pod["spec"].get("nodeName"))
+    before = story.uids()
+    story.passes(25 * MINUTE)
+    assert story.uids() == before
+    story.passes(6 * MINUTE)
+    assert story.uids()[serving] == before[serving]
+    assert len(story.uids().items() & before.items()) == 1
+    assert story.interruptions() == []
+    assert story.phase() == ("Degraded", "1/2")
+    assert story.admission()[:2] == ("Running", "InsufficientCapacity")

@@ -1,5 +1,7 @@
 """Worlds in which quota is taken away: by a higher priority, by hand, or because a set does not assemble."""
 
+from typing import Any
+
 from app.kube import names
 from app.kube.hook import JSON
 from app.local.values import terminating
@@ -132,7 +134,7 @@ def test_a_replica_that_waits_is_deactivated_and_resumed_in_hangar(story: QuotaS
     assert "parked" not in story.status()
 
 
-def _pair(**spec: object) -> JSON:
+def _pair(**spec: Any) -> JSON:
     """A set of two kinds of which only prefill will fit into small pools: it comes first, and takes less."""
     return a_deployment(
         role("prefill", kind="Prefill", queueName=QUEUE, workloadPriorityClass=HIGH),

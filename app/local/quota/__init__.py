@@ -5,7 +5,7 @@ Written after trials with the real one, and after its source for what the trials
 its webhook does, makes their Workloads, and schedules those by priority and age.
 
 What it does not imitate: cohorts, borrowing and fair sharing, admission checks, MultiKueue and elastic jobs (a
-ClusterQueue that asks for them is refused); jobs that are not Pods; fast admission and serving groups; the time limit
-for Pods to become ready; a changed priority label of a Pod that exists; preemption for a topology. A topology is
-answered by the room that nodes have for whole Pods, without slices and preferred levels.
+ClusterQueue that asks for them is refused); jobs that are not Pods; fast admission and serving groups; the pause
+before an evicted Workload may ask again; a changed priority label of a Pod that exists; preemption for a topology. A
+topology is answered by the room that nodes have for whole Pods, without slices and preferred levels.
 """

@@ -23,12 +23,16 @@ def all_but(*spaces: str) -> Mapping[str, Any]:
 class KueueOptions:
     """`managed_namespaces` is `managedJobsNamespaceSelector`, a label selector over namespaces.
 
+    `pods_ready_seconds` is `waitForPodsReady.timeout` and its recoveryTimeout: a Workload that has quota and is not
+    ready for so long is evicted. 30 minutes is Kueue's own from 0.19 on; None waits for ever.
+
     `granular` says QuotaReserved's reasons in the vocabulary that Kueue 0.20 has on by default (its feature gate
     `UnadmittedWorkloadsObservability`) instead of the older one.
     """
 
     managed_namespaces: Mapping[str, Any] = field(default_factory=lambda: all_but("kube-system", "kueue-system"))
     granular: bool = False
+    pods_ready_seconds: float | None = 1800
 
     @property
     def selector(self) -> JSON:

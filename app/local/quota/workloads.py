@@ -1,8 +1,12 @@
-"""What Kueue does to a Workload by itself: verdicts about its queue, deactivation, and stopped queues."""
+"""What Kueue does to a Workload by itself: verdicts on its queue, deactivation, stopped queues, lost patience."""
 
+from datetime import timedelta
+
+from app.kube import times
 from app.kube.hook import JSON
 from app.local.clock import Clock
 from app.local.events import EventRecorder
+from app.local.podstatus import condition
 from app.local.quota import conditions, kinds
 from app.local.quota.options import KueueOptions
 from app.local.quota.queues import Queues
@@ -25,6 +29,7 @@ class WorkloadController:
         self._clock = clock
         self._queues = queues
         self._granular = options.granular
+        self._patience = options.pods_ready_seconds
         self._events = EventRecorder(clock, store, "workload-controller")
         self._due: set[Place] = set()
         store.watch(self._on_change)
@@ -62,7 +67,7 @@ class WorkloadController:
             self._unreserve(workload, "Deactivated", _DEACTIVATED)
 
     def _drain(self, workload: JSON) -> None:
-        """Evicts a Workload whose queue is to be emptied."""
+        """Evicts a Workload whose queue is to be emptied, or that has tried Kueue's patience."""
         if conditions.is_true(workload, "Evicted"):
             return
         local = self._queues.local_queue(namespace(workload), workload["spec"]["queueName"])
@@ -71,6 +76,23 @@ class WorkloadController:
             self._evict(workload, "LocalQueueStopped", "The LocalQueue is stopped")
         elif queue is not None and queue.stop == "HoldAndDrain":
             self._evict(workload, "ClusterQueueStopped", "The ClusterQueue is stopped")
+        elif self._patience is not None:
+            self._await_pods(workload, self._patience)
+
+    def _await_pods(self, workload: JSON, patience: float) -> None:
+        """Evicts a Workload that has not become ready in time, or not again after it lost a Pod."""
+        ready = condition(workload, "PodsReady")
+        kind = "PodsReady" if ready.get("reason") == "WaitForRecovery" else "Admitted"
+        since = times.parse(condition(workload, kind).get("lastTransitionTime"))
+        if ready.get("status") != "False" or since is None or not conditions.is_true(workload, "Admitted"):
+            return
+        left = (since + timedelta(seconds=patience) - self._clock.now()).total_seconds()
+        if left > 0:
+            place = (namespace(workload), name(workload))
+            self._clock.after(left, lambda: self._look(place))
+        else:
+            words = f"Exceeded the PodsReady timeout {namespace(workload)}/{name(workload)}"
+            self._evict(workload, "PodsReadyTimeout", words)
 
     def _judge(self, workload: JSON) -> None:
         """Says why the queue of a Workload cannot take it, and takes that back when it can."""

@@ -2,6 +2,8 @@
 
 import pytest
 
+from app.local.faults import Fault
+from app.local.quota.options import KueueOptions
 from tests.local.quota.scene import HIGH, LOW, Scene, a_cluster_queue, a_flavor, a_local_queue, a_pod, a_priority
 
 DEACTIVATED = "The workload is deactivated"
@@ -265,3 +267,27 @@ def test_evictions_are_counted_by_reason() -> None:
     scene.sets_active("g", False)
     scene.passes(0.1)
     assert scene.workload("g")["status"]["schedulingStats"]["evictions"] == [{"count": 2, "reason": "Deactivated"}]
+
+
+def test_a_group_that_is_not_ready_in_time_is_evicted() -> None:
+    scene = Scene(options=KueueOptions(pods_ready_seconds=60))
+    scene.plane.faults.add(Fault(image="x:*"))
+    scene.group("g", 2)
+    scene.until(lambda: scene.admitted("g"))
+    took = scene.until(lambda: (scene.says("g", "Evicted") or ("",))[0] == "True")
+    assert 59 <= took <= 61
+    words = "Exceeded the PodsReady timeout t/g"
+    assert scene.says("g", "Evicted") == ("True", "PodsReadyTimeout", words)
+    scene.until(lambda: scene.pods() == [] and scene.workloads() == [], within=60)
+    assert ("Normal", "Stopped", words) in scene.events("g-0")
+
+
+def test_a_group_that_was_ready_has_as_long_to_recover() -> None:
+    scene = Scene(options=KueueOptions(pods_ready_seconds=60))
+    names = scene.group("g", 2)
+    scene.until(lambda: scene.running(*names))
+    scene.passes(300)
+    assert scene.running(*names), "what is ready has all the time of the world"
+    scene.delete("g-1")
+    scene.until(lambda: scene.leaves("g-0"), within=65)
+    assert (scene.says("g", "Evicted") or ())[:2] == ("True", "PodsReadyTimeout")
