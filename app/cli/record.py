@@ -27,7 +27,7 @@ _MOST_SHOWN = 5
 
 
 def record(
-    log: Annotated[str, typer.Argument(metavar="[LOGFILE]", help="Metacontroller's log; - is standard input.")] = STDIN,
+    log: Annotated[str, typer.Argument(metavar="LOGFILE", help="Metacontroller's log; - is standard input.")] = STDIN,
     *,
     output: Annotated[Path, typer.Option(help="Folder of the fixture; with --last above 1, of one folder per call.")],
     name: Annotated[str, typer.Option(help="Only calls about this object: namespace/name.")] = "",
