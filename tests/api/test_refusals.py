@@ -2,6 +2,7 @@
 
 A file of `tests/invalid/` begins with `# message:`, a piece of what the refusal says, and `# by:`: `schema`
 (structural), `cel` (a rule), or `cel-update` (a rule that compares: the first document is stored, the second refused).
+`# repeat: x 32769` may follow: `{repeat}` then stands for that many x, so that no file holds a value of 33 KB.
 """
 
 import re
@@ -33,8 +34,10 @@ class Invalid:
     @classmethod
     def read(cls, path: Path) -> "Invalid":
         text = path.read_text()
-        head = re.match(r"# message: (.+)\n# by: (schema|cel|cel-update)\n", text)
+        head = re.match(r"# message: (.+)\n# by: (schema|cel|cel-update)\n(?:# repeat: (\S+) ([0-9]+)\n)?", text)
         assert head, f"{path.name} must begin with `# message:` and `# by: schema|cel|cel-update`"
+        if head[3]:
+            text = text.replace("{repeat}", head[3] * int(head[4]))
         return cls(path, head[1], head[2], tuple(yaml.safe_load_all(text)))
 
     @property
