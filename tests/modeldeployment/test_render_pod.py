@@ -196,6 +196,14 @@ def test_a_toy_on_cpu_needs_neither_type_nor_resources() -> None:
     [
         ({"image": "registry.example/own:1"}, "registry.example/own:1"),
         ({}, "vllm/vllm-openai:v0.12.0"),
+        ({"version": "v0.12.0"}, "vllm/vllm-openai:v0.12.0"),
+        ({"version": "nightly"}, "vllm/vllm-openai:vnightly"),
+        ({"version": "v"}, "vllm/vllm-openai:vv"),
+        (
+            {"version": "v0.12.0", "shape": instance_type(images={"vLLM": "mirror/vllm:{version}"})},
+            "mirror/vllm:v0.12.0",
+        ),
+        ({"version": "v1", "shape": instance_type(images={"vLLM": "a-v{version}/b:dev{version}"})}, "a-v1/b:devv1"),
         ({"engine": "SGLang", "version": "0.5.6"}, "lmsysorg/sglang:v0.5.6"),
         ({"shape": instance_type(images={"vLLM": "mirror/vllm:{version}-cu129"})}, "mirror/vllm:0.12.0-cu129"),
         ({"shape": instance_type(images={"SGLang": "x"})}, "vllm/vllm-openai:v0.12.0"),
