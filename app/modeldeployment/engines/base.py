@@ -17,6 +17,7 @@ class Engine:
     - `distributed`: the flags of one member of a replica of several Pods, from (size, member, leader's address).
     - `split`: the flags of a half, where both halves are declared; `bootstrap_port` is what a Prefill then opens.
     - `gauges`: metrics that add up to the requests in flight.
+    - `numbers`: variables that the engine reads as whole numbers above 0.
     - `several_pods_since`: the first release that knows the distributed flags; None where every release does.
     """
 
@@ -26,6 +27,7 @@ class Engine:
     flags: Mapping[Key, str]
     distributed: Callable[[int, int, str], list[str]]
     gauges: tuple[str, ...]
+    numbers: frozenset[str] = frozenset()
     switches: frozenset[Key] = frozenset()
     split: Callable[[RoleKind], list[str]] = field(default=lambda _: [])
     bootstrap_port: int | None = None
