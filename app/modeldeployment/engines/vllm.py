@@ -56,7 +56,7 @@ VLLM = Engine(
     },
     switches=frozenset({Key.EXPERT}),
     distributed=_distributed,
-    gauges=("vllm:num_requests_running", "vllm:num_requests_waiting"),
+    gauges="vllm:num_requests_(?:running|waiting)",
     numbers=frozenset({"VLLM_DP_SIZE"}),
     # The first release in which the `mp` executor spans nodes (vllm-project/vllm#23691).
     several_pods_since=(0, 11, 1),
