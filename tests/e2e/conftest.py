@@ -144,7 +144,7 @@ def driver(
                 additions.add_crds(drivers.metacontroller_crds(os.environ))
             except drivers.Lacking as reason:
                 pytest.skip(str(reason))
-            hook = stack.enter_context(served(processes))
+            hook = stack.enter_context(served(processes, kueue=api.kinds.serves(kueues.WORKLOAD)))
             found = stack.enter_context(driven(plane, api, hook, additions, processes))
         report(f"\nthe hooks are called by {found.title}")
         yield found

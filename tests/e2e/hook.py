@@ -36,13 +36,14 @@ class HookService:
 
 
 @contextmanager
-def served(processes: Processes) -> Iterator[HookService]:
-    """Starts the service; `processes` ends it."""
+def served(processes: Processes, *, kueue: bool = False) -> Iterator[HookService]:
+    """Starts the service, with Kueue switched on where its kinds are served; `processes` ends it."""
     token = secrets.token_urlsafe(32)
     file = processes.folder / "token"
     file.touch(mode=0o600)
     file.write_text(token, encoding="utf-8")
     own = {f"{PREFIX}TOKEN_FILE": str(file), f"{PREFIX}CLUSTER_ID": "e2e", f"{PREFIX}DRAIN_SECONDS": "0"}
+    own[f"{PREFIX}KUEUE"] = "true" if kueue else "false"
     others = {key: value for key, value in os.environ.items() if not key.startswith(PREFIX)}
     addresses: list[JSON] = []
 
