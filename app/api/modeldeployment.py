@@ -10,6 +10,8 @@ from app.api.rules import owned_arguments, owned_environment, rule, unchanged
 
 EngineName = Literal["vLLM", "SGLang"]
 MAX_PODS = 1000
+# What an image's tag may hold, so that no version is put into a template and refused by the registry.
+VERSION = r"^[A-Za-z0-9_][-A-Za-z0-9_.]*$"
 
 SAME_ROLES = rule(
     "self.size() == oldSelf.size() && self.all(r, oldSelf.exists(old, old.name == r.name))",
@@ -51,8 +53,9 @@ class Engine(KubeModel):
         default=None,
         min_length=1,
         max_length=64,
-        description="Engine version, put into the image template. Required unless every role states an image. "
-        "Editable; rolls every role without an image of its own.",
+        pattern=VERSION,
+        description="Engine version as an image's tag holds it, with or without a leading v; put into the image "
+        "template. Required unless every role states an image. Editable; rolls every role without an image of its own.",
     )
 
 

@@ -5,6 +5,7 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from app.api.modeldeployment import VERSION
 from app.api.role import LABEL
 
 _MOST = 3
@@ -27,7 +28,10 @@ _WORDS = {
     "string_too_long": "must have at most {max_length} characters",
     "string_pattern_mismatch": "must match {pattern}",
 }
-_PATTERNS = {LABEL: "must be lower-case letters, digits and inner dashes"}
+_PATTERNS = {
+    LABEL: "must be lower-case letters, digits and inner dashes",
+    VERSION: "must be letters, digits, dots, dashes and underscores, as in the tag of an image",
+}
 _QUANTITY = "must be a quantity such as 4, 500m or 16Gi"
 
 

@@ -15,6 +15,7 @@ from app.cli.problems import CommandError, read_json
 from app.cli.recording import Answer, Context, pretty, replayed
 from app.cli.redaction import PLACEHOLDER
 from app.cli.verdict import Verdict, judge
+from app.kube.hook import JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +30,12 @@ class Case:
         return self.path.parent
 
     @property
-    def request(self) -> Any:
-        """The recorded request."""
-        return read_json(self.path)
+    def request(self) -> JSON:
+        """The recorded request. Raises `CommandError` where the file holds none."""
+        request = read_json(self.path)
+        if not isinstance(request, dict):
+            raise CommandError(f"{self.path} is no request of Metacontroller's: it has no parent")
+        return request
 
     @property
     def response_path(self) -> Path:

@@ -36,7 +36,8 @@ class HookClock:
         self._clock = clock
         self.wrong_by = timedelta()
 
-    def __call__(self) -> datetime:
+    def now(self) -> datetime:
+        """The time as the hook service sees it."""
         return self._clock.now() + self.wrong_by
 
 
@@ -88,7 +89,7 @@ def local_cluster(nodes: Iterable[str | JSON] = NODES, kueue: bool | KueueOption
         file.touch(mode=0o600)
         file.write_text(token, encoding="utf-8")
         clock = HookClock(plane.clock)
-        app = create_app(CONTROLLERS, settings, ServerSettings(token_file=str(file)), clock)
+        app = create_app(CONTROLLERS, settings, ServerSettings(token_file=str(file)), clock.now)
         hook = HookService(app, plane.network)
         hook.start()
         try:

@@ -68,22 +68,28 @@ def read(files: Sequence[str]) -> list[Document]:
     Raises `CommandError` with file, object and field of the first mistake.
     """
     found = [document for file in files for document in _documents(file)]
+    check(found)
+    return found
+
+
+def check(documents: Sequence[Document]) -> None:
+    """Checks objects as far as their models can, and that none comes twice. Raises `CommandError`."""
     seen: dict[tuple[str, str, str], Document] = {}
-    for document in found:
+    for document in documents:
         _check(document)
         metadata = document.obj["metadata"]
         identity = (document.obj["kind"], metadata.get("namespace", ""), metadata["name"])
         if identity in seen:
             raise document.mistake(f"this object is in {seen[identity].source} already; keep one of the two")
         seen[identity] = document
-    return found
 
 
-def _documents(file: str) -> Iterator[Document]:
-    source = "standard input" if file == STDIN else file
+def parsed(file: str) -> list[Any]:
+    """The YAML documents of a file; `-` is standard input. Raises `CommandError` with the place of a mistake."""
+    source = _source(file)
     try:
         text = sys.stdin.read() if file == STDIN else Path(file).read_text(encoding="utf-8")
-        parsed = list(yaml.load_all(text, Loader=_Loader))
+        return [one for one in yaml.load_all(text, Loader=_Loader) if one is not None]
     except OSError as problem:
         raise CommandError(f"{source}: {problem.strerror}") from None
     except UnicodeDecodeError:
@@ -94,7 +100,15 @@ def _documents(file: str) -> Iterator[Document]:
         raise CommandError(f"{source}{where}: not YAML as Kubernetes reads it: {problem.problem}") from None
     except yaml.YAMLError as problem:
         raise CommandError(f"{source}: not YAML: {str(problem).splitlines()[0]}") from None
-    for number, item in enumerate((one for one in parsed if one is not None), start=1):
+
+
+def _source(file: str) -> str:
+    return "standard input" if file == STDIN else file
+
+
+def _documents(file: str) -> Iterator[Document]:
+    source = _source(file)
+    for number, item in enumerate(parsed(file), start=1):
         if not isinstance(item, dict):
             raise CommandError(f"{source}: document {number} is no object: write apiVersion, kind, metadata and spec")
         yield Document(source, item)

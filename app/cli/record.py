@@ -1,9 +1,11 @@
 """`hangar record`: a hook call from Metacontroller's debug log becomes a fixture, without the secrets in it."""
 
+import os
 import sys
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import fields
 from datetime import UTC
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -18,13 +20,14 @@ from app.cli.rendering import moved_hashes
 from app.kube.hook import JSON
 from app.kube.pods import mapping
 from app.modeldeployment.controller import CONTROLLER
+from app.settings import ControllerSettings
 
 STDIN = "-"
 _MOST_SHOWN = 5
 
 
 def record(
-    log: Annotated[str, typer.Argument(metavar="[LOGFILE]", help="Metacontroller's log; - is standard input.")] = STDIN,
+    log: Annotated[str, typer.Argument(metavar="LOGFILE", help="Metacontroller's log; - is standard input.")] = STDIN,
     *,
     output: Annotated[Path, typer.Option(help="Folder of the fixture; with --last above 1, of one folder per call.")],
     name: Annotated[str, typer.Option(help="Only calls about this object: namespace/name.")] = "",
@@ -39,15 +42,17 @@ def record(
     """Make fixtures from a log that Metacontroller wrote with --zap-log-level=6.
 
     Values of environment variables, of annotations and of Secrets are replaced by placeholders, and so are credentials
-    in URLs, arguments and fields; review a fixture before it is shared all the same.
+    in URLs, arguments and fields; review a fixture before it is shared all the same. For calls of Hangar's own hook,
+    set the HANGAR_... variables that its service had.
     """
+    settings = ControllerSettings.from_environment(os.environ)
     calls = _newest(log, name, hook, last)
     folders = [output] if last == 1 else [output / _folder(number, call) for number, call in enumerate(calls, start=1)]
     for folder in folders:
         if (folder / "request.json").exists():
             raise CommandError(f"{folder}/request.json exists already: remove it, or give --output another folder")
     for folder, call in zip(folders, calls, strict=True):
-        typer.echo(_write(folder, call, keep_values=keep_values))
+        typer.echo(_write(folder, call, settings, keep_values=keep_values))
 
 
 def _newest(log: str, name: str, hook: str | None, last: int) -> list[Call]:
@@ -93,13 +98,13 @@ def _nothing(seen: Counter[str], name: str, hook: str | None) -> str:
 
 
 def _folder(number: int, call: Call) -> str:
-    return f"{number:03}-{call.hook}-{call.name.replace('/', '-')}"
+    return f"{number:03}-{call.hook}-{call.name}".replace("/", "-")
 
 
-def _write(folder: Path, call: Call, *, keep_values: bool) -> str:
+def _write(folder: Path, call: Call, settings: ControllerSettings, *, keep_values: bool) -> str:
     """Writes one fixture; what to say about it."""
-    request, response, hidden = (call.request, call.response, 0) if keep_values else _redacted(call)
-    documents: dict[str, Any] = {"request.json": request, "context.json": _context(call)}
+    request, response, hidden = (call.request, call.response, 0) if keep_values else _redacted(call, settings)
+    documents: dict[str, Any] = {"request.json": request, "context.json": _context(call, settings)}
     if response is not None:
         documents["response.json"] = response
     try:
@@ -114,19 +119,29 @@ def _write(folder: Path, call: Call, *, keep_values: bool) -> str:
     return said
 
 
-def _redacted(call: Call) -> tuple[JSON, JSON | None, int]:
+def _redacted(call: Call, settings: ControllerSettings) -> tuple[JSON, JSON | None, int]:
     redactor = Redactor()
     redactor.read([call.request, call.response])
     if _is_ours(call):
-        redactor.rename(moved_hashes(call.request, redactor.redacted(call.request)))
+        redactor.rename(moved_hashes(call.request, redactor.redacted(call.request), settings))
     return redactor.redacted(call.request), redactor.redacted(call.response), redactor.count
 
 
-def _context(call: Call) -> JSON:
-    """When it was, and which cluster the service said it was on."""
+def _context(call: Call, settings: ControllerSettings) -> JSON:
+    """When it was and, for our own hook, the settings that are not the defaults."""
     context: JSON = {"now": _stamp(call)}
+    if not _is_ours(call):
+        return context
+    defaults = _fields(ControllerSettings())
     cluster = mapping(mapping(call.response).get("status")).get("clusterID")
-    return {**context, "settings": {"cluster_id": cluster}} if _is_ours(call) and cluster else context
+    found = {name: value for name, value in _fields(settings).items() if value != defaults[name]}
+    found |= {"cluster_id": cluster} if cluster else {}
+    return {**context, "settings": found} if found else context
+
+
+def _fields(settings: ControllerSettings) -> JSON:
+    stated = {field.name: getattr(settings, field.name) for field in fields(settings)}
+    return {name: dict(value) if isinstance(value, Mapping) else value for name, value in stated.items()}
 
 
 def _is_ours(call: Call) -> bool:

@@ -119,7 +119,7 @@ def _controller(request: Any, controllers: Sequence[HookController]) -> HookCont
     """The controller for the request's parent. Raises `CommandError` where there is none."""
     parent = request.get("parent") if isinstance(request, dict) else None
     if not isinstance(parent, dict):
-        raise CommandError("the request has no parent: record a composite controller's sync, finalize or customize")
+        raise CommandError("the request has no parent, so it is none of a composite's; --url posts to another hook")
     for controller in controllers:
         if (parent.get("apiVersion"), parent.get("kind")) == (controller.api_version, controller.kind):
             return controller

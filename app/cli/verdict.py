@@ -4,6 +4,7 @@ Every rule was seen on Metacontroller 4.17.2 with hook version v2. The strict re
 plane.
 """
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -85,9 +86,7 @@ def _read(answer: Answer, fields: Fields, kind: str, hook: str, configured: JSON
     found = answers.read(body, fields, kind, hook)
     for child in [*found.get("children", []), *found.get("attachments", [])]:
         if not (isinstance(child, dict) and child.get("kind") and isinstance(child.get("metadata", {}), dict)):
-            raise answers.AnswerError(
-                f"a child is no object with kind and metadata: {orjson.dumps(child).decode()[:200]}"
-            )
+            raise answers.AnswerError(f"a child is no object with kind and metadata: {json.dumps(child)[:200]}")
     return found
 
 

@@ -1,20 +1,15 @@
-"""What `hangar run` shows: the deployments as they change, and in the end what they have got or still wait for."""
+"""What `hangar run` says of objects: their line while they change, and in the end what they have got or wait for."""
 
 from dataclasses import dataclass
-
-import typer
-from rich.console import Console, Group
-from rich.live import Live
-from rich.table import Table
-from rich.text import Text
+from datetime import datetime
 
 from app.api.conditions import MODEL_DEPLOYMENT_CONDITIONS
 from app.api.kinds import MODEL_DEPLOYMENT
+from app.kube import times
 from app.kube.hook import JSON
-from app.kube.pods import mapping, maps
+from app.kube.pods import condition, mapping, maps
 
 _ABNORMAL = frozenset(one.type for one in MODEL_DEPLOYMENT_CONDITIONS if one.only_when_true)
-_STYLES = {"Ready": "green", "Degraded": "yellow", "Starting": "cyan", "Deleting": "magenta"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +23,6 @@ class Row:
     endpoint: str
     admission: str
     message: str
-
-
-HEADINGS = ("NAME", "PHASE", "ROLES", "READY", "ENDPOINT", "ADMISSION")
 
 
 def row(obj: JSON) -> Row:
@@ -47,6 +39,48 @@ def row(obj: JSON) -> Row:
         admission="/".join(words) or "-",
         message=status.get("phaseMessage") or "",
     )
+
+
+def tell_deployment(obj: JSON) -> JSON:
+    """What the timeline tells of a ModelDeployment; what its status does not say yet is null."""
+    status = mapping(obj.get("status"))
+    admission = mapping(status.get("admission"))
+    told = {field: status.get(field) for field in ("phase", "ready", "roleSummary", "endpoint")}
+    words = {part: admission.get(part) for part in ("phase", "reason")}
+    return {**told, "admission": words if admission else None, "message": status.get("phaseMessage") or ""}
+
+
+def tell_pod(pod: JSON) -> JSON:
+    """What the timeline tells of a Pod: phase, Ready condition, node, restarts, and why it is not ready."""
+    status = mapping(pod.get("status"))
+    containers = maps(status.get("containerStatuses"))
+    return {
+        "phase": "Terminating" if "deletionTimestamp" in pod["metadata"] else status.get("phase"),
+        "ready": condition(status, "Ready").get("status") == "True",
+        "node": mapping(pod.get("spec")).get("nodeName"),
+        "restarts": sum(one.get("restartCount", 0) for one in containers),
+        "message": _why(status, containers),
+    }
+
+
+def tell_node(node: JSON) -> JSON:
+    """What the timeline tells of a node."""
+    ready = condition(mapping(node.get("status")), "Ready")
+    return {"ready": ready.get("status") == "True", "message": ready.get("message", "")}
+
+
+def _why(status: JSON, containers: list[JSON]) -> str:
+    """The words of who knows why a Pod does not run: the Pod's own, the scheduler's, its containers'."""
+    scheduled = condition(status, "PodScheduled")
+    found = [(status.get("reason"), status.get("message"))]
+    if scheduled.get("status") == "False":
+        found.append((scheduled.get("reason"), scheduled.get("message")))
+    for one in containers:
+        state = mapping(one.get("state"))
+        for kind in ("waiting", "terminated"):
+            found.append((mapping(state.get(kind)).get("reason"), mapping(state.get(kind)).get("message")))
+    told = [": ".join(str(part) for part in words if part) for words in found]
+    return next((words for words in told if words), "")
 
 
 def settled(obj: JSON) -> bool:
@@ -84,7 +118,7 @@ def clock(seconds: float) -> str:
     return f"{whole // 3600:02}:{whole // 60 % 60:02}:{whole % 60:02}"
 
 
-def summary(objects: list[JSON], seconds: float) -> str:
+def summary(objects: list[JSON], now: datetime) -> str:
     """The rows that `kubectl get modeldeployments -A -o wide` would print."""
     columns = [column for column in MODEL_DEPLOYMENT.columns if column.type != "date"]
     head = ["NAMESPACE", "NAME", *(column.name.upper() for column in columns), "AGE"]
@@ -92,7 +126,7 @@ def summary(objects: list[JSON], seconds: float) -> str:
         [
             *(obj["metadata"][part] for part in ("namespace", "name")),
             *(_at(obj, column.path) for column in columns),
-            f"{int(seconds)}s",
+            _age(obj, now),
         ]
         for obj in objects
     ]
@@ -101,55 +135,13 @@ def summary(objects: list[JSON], seconds: float) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
+def _age(obj: JSON, now: datetime) -> str:
+    born = times.parse(obj["metadata"].get("creationTimestamp"))
+    return f"{int((now - born).total_seconds())}s" if born else ""
+
+
 def _at(obj: JSON, path: str) -> str:
     found: object = obj
     for step in path.strip(".").split("."):
         found = mapping(found).get(step)
     return "" if found is None else str(found)
-
-
-class Lines:
-    """One plain line per change of a deployment, with the simulated time in front."""
-
-    def show(self, changed: Row, _: dict[str, Row], seconds: float) -> None:
-        """Prints the line; what is not known yet is left out."""
-        parts = (changed.phase, changed.roles, changed.ready, changed.endpoint, changed.admission, changed.message)
-        known = [part for part in parts if part not in {"", "-"}]
-        typer.echo("  ".join([clock(seconds), changed.name, *(known or ["applied"])]))
-
-    def tick(self, rows: dict[str, Row], seconds: float) -> None:
-        """Time alone is no news on paper."""
-
-
-class LiveTable:
-    """A table that follows the deployments; use it as a context manager."""
-
-    def __init__(self, console: Console) -> None:
-        self._live = Live(console=console, auto_refresh=False)
-
-    def __enter__(self) -> "LiveTable":
-        self._live.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._live.stop()
-
-    def show(self, _: Row, rows: dict[str, Row], seconds: float) -> None:
-        """Redraws the table."""
-        self.tick(rows, seconds)
-
-    def tick(self, rows: dict[str, Row], seconds: float) -> None:
-        """Redraws the table with the time as it is now."""
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        for heading in HEADINGS:
-            table.add_column(heading, overflow="fold")
-        for one in rows.values():
-            phase = Text(one.phase, _STYLES.get(one.phase, ""))
-            table.add_row(one.name, phase, one.roles, one.ready, one.endpoint, one.admission)
-        # A sentence under the table stays readable where a column of it would not.
-        messages = [Text(f"{one.name}: {one.message}") for one in rows.values() if one.message]
-        time = Text(f"{clock(seconds)} of simulated time", "dim")
-        self._live.update(Group(table, *messages, time), refresh=True)
-
-
-View = Lines | LiveTable

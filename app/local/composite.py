@@ -72,6 +72,11 @@ class CompositeController:
         for parent in self._store.all_of(self._kind):
             self._triggers.enqueue(parent)
 
+    @property
+    def failing(self) -> bool:
+        """Whether the last sync of any parent failed."""
+        return self._queue.failing
+
     def on_change(self, change: Change) -> None:
         """Queues the parents that a change concerns."""
         self._triggers.on_change(change)

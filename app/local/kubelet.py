@@ -110,13 +110,19 @@ class Kubelet:
         return sorted(found, key=lambda run: (namespace(run.pod), name(run.pod)))
 
     def crash(self, pods: Pods, ending: Ending, container: str = "") -> None:
-        """The process of a container of each Pod ends now, that of the first one where none is named."""
+        """The process of a container of each Pod ends now, that of the first one where none is named.
+
+        Raises NotFound where a Pod has no such container.
+        """
         for run in self._of(pods):
             run.container(container).end(ending)
             run.report()
 
     def hang(self, pods: Pods, seconds: float | None, container: str = "") -> None:
-        """The process of a container of each Pod answers nothing for so long; None is until it is restarted."""
+        """The process of a container of each Pod answers nothing for so long; None is until it is restarted.
+
+        Raises NotFound where a Pod has no such container.
+        """
         for run in self._of(pods):
             run.container(container).hang(seconds)
             run.report()

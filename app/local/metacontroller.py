@@ -28,6 +28,11 @@ class Metacontroller:
         self._wanted: dict[str, JSON] = {}
         store.watch(self._on_change)
 
+    @property
+    def failing(self) -> bool:
+        """Whether any parent's last sync failed, so that its status may be an old one."""
+        return any(controller.failing for controller in self.running.values())
+
     def _on_change(self, change: Change) -> None:
         if change.resource.kind == "CompositeController":
             self._on_controller(change)

@@ -54,7 +54,7 @@ class Nodes:
         """A machine joins: its Node object with the status that its kubelet writes. `status.allocatable` is kept."""
         title = name(node)
         labels = {"kubernetes.io/hostname": title} | mapping(meta(node).get("labels"))
-        stored = self._store.create({**node, "metadata": {**meta(node), "labels": labels}})
+        stored = self._store.create({"spec": {}, **node, "metadata": {**meta(node), "labels": labels}})
         stated = mapping(node.get("status"))
         self._store.update_status({**stored, "status": {**stated, "conditions": self._conditions({})}})
         self._kubelet.boot(title)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 
 from app.kube.hook import JSON
 from app.local.containers import KILLED, Container, Node
+from app.local.errors import NotFound
 from app.local.podstatus import ENDED, Words, failed, on_node, with_condition
 from app.local.store import Store
 from app.local.values import listed, mapping, name, namespace, uid
@@ -42,10 +43,12 @@ class PodRun:
         return any(one.status.running for one in self.containers)
 
     def container(self, title: str) -> Container:
-        """The container of that name, or the first one. Raises KeyError where there is none of that name."""
-        if not title:
-            return self.containers[0]
-        return {one.status.name: one for one in self.containers}[title]
+        """The container of that name, or the first one. Raises NotFound where there is none of that name."""
+        found = [one for one in self.containers if title in {"", one.status.name}]
+        if not found:
+            known = ", ".join(one.status.name for one in self.containers)
+            raise NotFound(f'pods "{name(self.pod)}" has no container {title}: there are {known}')
+        return found[0]
 
     def take(self) -> None:
         """The node has seen the Pod: it refuses it, or gets images and starts containers. Called through `later`."""

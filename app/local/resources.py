@@ -111,6 +111,13 @@ class Discovery:
         except KeyError:
             raise UnknownKind(f"discovery: can't find kind {kind} in apiVersion {api_version}") from None
 
+    def named(self, word: str) -> Resource:
+        """The kind called so, in any case, by its own name or that of its resource. Raises UnknownKind."""
+        for one in self._by_kind.values():
+            if word.lower() in {one.kind.lower(), one.plural, one.qualified}:
+                return one
+        raise UnknownKind(f"no kind {word} is served here")
+
     def of(self, obj: JSON) -> Resource:
         """The kind of an object. Raises UnknownKind."""
         return self.kind(str(obj.get("apiVersion", "")), str(obj.get("kind", "")))

@@ -13,7 +13,7 @@ from app.local.values import clone, meta, name, namespace, uid
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One watched change. `old` is None for ADDED; for DELETED `new` is the last state."""
+    """One watched change. `old` is None for ADDED; for DELETED `new` is the last state. Both are only to be read."""
 
     type: Literal["ADDED", "MODIFIED", "DELETED"]
     resource: Resource
@@ -33,6 +33,7 @@ class Table:
         self._index = OwnerIndex()
         self._watchers: list[Watcher] = []
         self._version = 0
+        self._versions: dict[str, list[tuple[str, str, str, int]]] = {}
 
     def watch(self, watcher: Watcher) -> None:
         """Calls `watcher` with every change from now on, in order. It may look and schedule, not write."""
@@ -54,8 +55,12 @@ class Table:
 
     def versions(self, resource: Resource) -> list[tuple[str, str, str, int]]:
         """Namespace, name, UID and generation of all objects of a kind, sorted: cheap where nothing else is needed."""
-        held = self._objects.get(resource.key, {})
-        return [(*place, uid(held[place]), meta(held[place]).get("generation", 0)) for place in sorted(held)]
+        found = self._versions.get(resource.key)
+        if found is None:
+            held = self._objects.get(resource.key, {})
+            found = [(*place, uid(held[place]), meta(held[place]).get("generation", 0)) for place in sorted(held)]
+            self._versions[resource.key] = found
+        return found
 
     def owned_by(self, owner: str, resource: Resource) -> list[JSON]:
         """The objects of a kind that name the UID `owner` as an owner."""
@@ -82,11 +87,13 @@ class Table:
         self._version += 1
         new["metadata"]["resourceVersion"] = str(self._version)
         place: Place = (resource.key, namespace(new), name(new))
+        if old is None or meta(old).get("generation") != meta(new).get("generation"):
+            self._versions.pop(resource.key, None)
         if old is not None:
             self._index.remove(place, old)
         self._index.add(place, new)
         self._objects.setdefault(resource.key, {})[place[1:]] = new
-        self._tell(Change("ADDED" if old is None else "MODIFIED", resource, clone(old), clone(new)))
+        self._tell(Change("ADDED" if old is None else "MODIFIED", resource, old, new))
         return dict(clone(new))
 
     def _drop(self, resource: Resource, old: JSON, new: JSON) -> JSON:
@@ -94,7 +101,8 @@ class Table:
         self._version += 1
         del self._objects[resource.key][place[1:]]
         self._index.remove(place, old)
-        self._tell(Change("DELETED", resource, clone(old), clone(new)))
+        self._versions.pop(resource.key, None)
+        self._tell(Change("DELETED", resource, old, new))
         return dict(clone(new))
 
     def _tell(self, change: Change) -> None:

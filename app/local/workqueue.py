@@ -26,6 +26,11 @@ class WorkQueue:
         # Keys whose call is still under way, and whether they are to be processed again after it.
         self._held: dict[str, bool] = {}
 
+    @property
+    def failing(self) -> bool:
+        """Whether any key failed the last time and is to be tried again."""
+        return bool(self._failures)
+
     def add(self, key: str) -> None:
         """Processes `key` soon, after something that was watched changed."""
         if key not in self._ready:

@@ -2,6 +2,7 @@
 
 A file of `tests/invalid/` begins with `# message:`, a piece of what the refusal says, and `# by:`: `schema`
 (structural), `cel` (a rule), or `cel-update` (a rule that compares: the first document is stored, the second refused).
+`# repeat: x 32769` may follow: `{repeat}` then stands for that many x, so that no file holds a value of 33 KB.
 """
 
 import re
@@ -15,6 +16,8 @@ from pydantic import ValidationError
 
 from app.api.crd import object_schema
 from app.api.kinds import KINDS
+from app.api.modeldeployment import Engine
+from app.api.problems import sentence
 from tests.support.apiserver import refusals
 
 ROOT = Path(__file__).parents[2]
@@ -33,8 +36,10 @@ class Invalid:
     @classmethod
     def read(cls, path: Path) -> "Invalid":
         text = path.read_text()
-        head = re.match(r"# message: (.+)\n# by: (schema|cel|cel-update)\n", text)
+        head = re.match(r"# message: (.+)\n# by: (schema|cel|cel-update)\n(?:# repeat: (\S+) ([0-9]+)\n)?", text)
         assert head, f"{path.name} must begin with `# message:` and `# by: schema|cel|cel-update`"
+        if head[3]:
+            text = text.replace("{repeat}", head[3] * int(head[4]))
         return cls(path, head[1], head[2], tuple(yaml.safe_load_all(text)))
 
     @property
@@ -78,6 +83,19 @@ def test_the_hook_does_not_render_what_the_schema_refuses(case: Invalid) -> None
     model = next(kind.spec for kind in KINDS if kind.kind == document["kind"])
     with pytest.raises(ValidationError):
         model.model_validate(document["spec"])
+
+
+@pytest.mark.parametrize("version", ["0.12.0 ", "0.12.0+cu129", "-1", "a/b", "a:b"])
+def test_a_version_that_no_tag_can_hold_is_told_in_words(version: str) -> None:
+    with pytest.raises(ValidationError) as refusal:
+        Engine.model_validate({"name": "vLLM", "version": version})
+    words = "spec.engine.version must be letters, digits, dots, dashes and underscores, as in the tag of an image"
+    assert sentence(refusal.value, "spec.engine") == words
+
+
+@pytest.mark.parametrize("version", ["0.12.0", "v0.12.0", "0.12.0rc1", "nightly", "latest", "0.12.0-cu129", "_1"])
+def test_a_version_may_be_whatever_a_tag_is(version: str) -> None:
+    assert Engine.model_validate({"name": "vLLM", "version": version}).version == version
 
 
 @pytest.mark.parametrize("message", sorted({rule["message"] for kind in KINDS for rule in _rules(object_schema(kind))}))

@@ -11,8 +11,10 @@ import pytest
 from app.cli.main import exit_code
 from app.cli.recording import Context, pretty, replayed
 from app.kube.hook import JSON
+from app.kube.names import API_VERSION
+from app.settings import DEFAULT_IMAGES
 from tests.cli.logged import a_request, answered, asked, other
-from tests.support.builders import a_deployment, pod
+from tests.support.builders import a_deployment, observed, pod
 
 DONE: JSON = {"status": {"phase": "Ready"}, "children": []}
 
@@ -85,6 +87,35 @@ def test_recording_changes_nothing_about_what_is_outdated(tmp_path: Path) -> Non
     assert len(kept_pods) == 1  # the outdated one of the two leaves
     exit_code(["record", log(tmp_path, asked(1, request), answered(2, response)), "--output", str(case)])
     assert exit_code(["replay", str(case)]) == 0
+
+
+def test_settings_of_the_service_that_the_log_does_not_tell_are_taken_from_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    images = {"vLLM": "mirror.test/vllm:{version}", "SGLang": DEFAULT_IMAGES["SGLang"]}
+    env = [{"name": "HF_TOKEN", "value": SECRETS[1]}]
+    deployment = a_deployment().with_role("server", env=env)
+    first = answer_to(deployment.request(), {"images": images})
+    request = deployment.request()
+    request["children"]["Pod.v1"] = {
+        f"team-a/{child['metadata']['name']}": observed(child, "team-a", request["parent"]["metadata"]["uid"])
+        for child in first["children"]
+        if child["kind"] == "Pod"
+    }
+    response = answer_to(request, {"images": images})
+    file, case = log(tmp_path, asked(1, request), answered(2, response)), tmp_path / "case"
+    monkeypatch.setenv("HANGAR_IMAGE_VLLM", images["vLLM"])
+    assert exit_code(["record", file, "--output", str(case)]) == 0
+    assert read(case / "context.json")["settings"] == {"images": images}
+    assert exit_code(["replay", str(case)]) == 0
+    conditions = {one["type"]: one["status"] for one in read(case / "response.json")["status"]["conditions"]}
+    assert conditions["ReplicasUpToDate"] == "True"
+
+
+@pytest.mark.parametrize("broken", [{"children": None}, {"related": {f"InstanceType.{API_VERSION}": {"a": 1}}}])
+def test_a_request_that_the_hook_refuses_is_recorded_like_any_other(broken: JSON, tmp_path: Path) -> None:
+    file = log(tmp_path, asked(1, {**with_secrets(), **broken}))
+    assert exit_code(["record", file, "--output", str(tmp_path / "case")]) == 0
 
 
 def test_values_stay_where_they_are_wanted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -131,7 +131,7 @@ def test_a_last_applied_configuration_is_redacted_like_the_object(annotation: st
 
 def test_an_object_that_is_kept_as_applied_is_kept_after_redaction_too() -> None:
     env = [{"name": "A", "value": "x"}, {"name": "B", "value": "y"}]
-    shape: JSON = {"spec": {"template": {"env": env, "replicas": 1}}}
+    shape: JSON = {"metadata": {"name": "a"}, "spec": {"template": {"env": env, "replicas": 1}}}
     item: JSON = {
         "apiVersion": "apps/v1",
         "kind": "Deployment",

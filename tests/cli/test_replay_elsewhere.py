@@ -237,3 +237,15 @@ def test_a_controller_without_any_path_asks_for_the_whole_address(
     request["controller"]["spec"]["hooks"]["sync"]["webhook"] = {}
     assert exit_code(["replay", str(a_case(tmp_path, request)), "--url", "http://127.0.0.1:9"]) == 2
     assert "names no path for sync: give --url the whole address" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("content", [b"[]", b"null", b'"x"'])
+def test_a_file_that_is_no_request_is_not_posted(
+    content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "request.json").write_bytes(content)
+    with a_hook() as hook:
+        assert exit_code(["replay", str(tmp_path / "request.json"), "--url", hook.url]) == 2
+        assert exit_code(["replay", str(tmp_path), "--url", hook.url]) == 2
+    assert hook.calls == []
+    assert "request.json is no request of Metacontroller's" in capsys.readouterr().err

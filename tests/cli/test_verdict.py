@@ -1,10 +1,12 @@
 """Metacontroller's verdict on an answer: every trap of the protocol that a hook's author should hear of."""
 
+import json
 from typing import Any
 
 import httpx
-import orjson
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.cli.recording import Answer
 from app.cli.verdict import Verdict, judge
@@ -16,11 +18,13 @@ PODS = [
     {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name.partition("/")[2]}}
     for name in REQUEST["children"]["Pod.v1"]
 ]
+NAMES = ["controller", "spec", "hooks", "sync", "version", "parent", "object", "children", "attachments", "metadata"]
+NAMES += ["name", "namespace", "labels", "kind", "apiVersion", "status", "related", "relatedResources", "resource"]
 STATUS: JSON = {"phase": "Ready"}
 
 
 def verdict(document: Any, request: JSON = REQUEST, status: int = 200, retry_after: str | None = None) -> Verdict:
-    body = document if isinstance(document, bytes) else orjson.dumps(document)
+    body = document if isinstance(document, bytes) else json.dumps(document).encode()
     headers = {} if retry_after is None else {"Retry-After": retry_after}
     return judge(request, Answer.of(httpx.Response(status, content=body, headers=headers)))
 
@@ -181,3 +185,21 @@ def test_a_hook_that_is_read_loosely_may_answer_more() -> None:
     request = recorded(DECORATOR)
     request["controller"]["spec"]["hooks"]["sync"]["webhook"]["responseUnMarshallMode"] = "loose"
     assert not verdict({"attachments": [thing("dt")], "more": 1}, request).refusal
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES) | st.text(max_size=5), inner),
+    max_leaves=20,
+)
+
+
+@given(ANYTHING, st.sampled_from([RUNNING, FINALIZES[1], CUSTOMIZE, DECORATOR]))
+def test_any_answer_gets_a_verdict(document: Any, name: str) -> None:
+    """A hook's author sends what they send: the verdict is a sentence, never a trace."""
+    assert any(line for line in verdict(document, recorded(name)).lines())
+
+
+@given(st.dictionaries(st.sampled_from(NAMES), ANYTHING))
+def test_any_request_gets_a_verdict(request: JSON) -> None:
+    assert list(verdict({"status": STATUS, "children": PODS}, request).lines())

@@ -8,9 +8,11 @@ import pytest
 import yaml
 from rich.console import Console
 
+from app.cli.cluster import local_cluster
+from app.cli.goals import DEPLOYMENT
 from app.cli.main import exit_code
-from app.cli.run import DEPLOYMENT, control_plane
-from app.cli.watching import LiveTable, clock, row, serves, settled, waits_for
+from app.cli.views import LiveTable
+from app.cli.watching import clock, row, serves, settled, waits_for
 from app.kube.hook import JSON
 from app.local.plane import Plane
 
@@ -185,12 +187,12 @@ def test_a_time_in_a_manifest_stays_a_string_as_in_kubernetes(tmp_path: Path) ->
 
 def test_exit_codes_are_in_the_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code(["run", "--help"]) == 0
-    assert "Exit codes: 0 all ModelDeployments are Ready" in " ".join(capsys.readouterr().out.split())
+    assert "Exit codes: 0 what --until names has come" in " ".join(capsys.readouterr().out.split())
 
 
 def test_speed_paces_the_jumps_and_never_pauses_long(monkeypatch: pytest.MonkeyPatch) -> None:
     pauses: list[float] = []
-    monkeypatch.setattr("app.cli.run.sleep", pauses.append)
+    monkeypatch.setattr("app.cli.board.sleep", pauses.append)
     assert exit_code(["run", QUICKSTART, "--speed", "100"]) == 0
     assert 0.5 < sum(pauses) <= 0.8, "78 simulated seconds at 100 a second"
     assert max(pauses) <= 0.25
@@ -202,7 +204,7 @@ def test_the_live_table_shows_phase_and_message_and_time() -> None:
     obj["status"] = {"phase": "Starting", "ready": "0/1", "phaseMessage": "the engine loads"}
     shown = row(obj)
     with LiveTable(Console(file=out, force_terminal=True, width=100)) as table:
-        table.show(shown, {shown.name: shown}, 65)
+        table.changed(shown, {shown.name: shown}, 65)
     for words in ("NAME", "ENDPOINT", "team-a/qwen", "Starting", "0/1", "the engine loads", "00:01:05"):
         assert words in out.getvalue()
 
@@ -245,7 +247,8 @@ def _pods(plane: Plane) -> dict[str, str]:
 
 
 def test_a_deleted_deployment_drains_its_pods_and_leaves_nothing() -> None:
-    with control_plane() as plane:
+    with local_cluster() as cluster:
+        plane = cluster.plane
         plane.apply(a_deployment())
         _run_until_ready(plane)
         plane.delete(DEPLOYMENT, "team-a/qwen")
@@ -258,7 +261,8 @@ def test_a_deleted_deployment_drains_its_pods_and_leaves_nothing() -> None:
 
 
 def test_a_ready_deployment_is_left_alone_for_hours() -> None:
-    with control_plane() as plane:
+    with local_cluster() as cluster:
+        plane = cluster.plane
         plane.apply(a_deployment())
         _run_until_ready(plane)
         plane.run_for(60)
@@ -269,7 +273,8 @@ def test_a_ready_deployment_is_left_alone_for_hours() -> None:
 
 
 def test_an_edit_rolls_one_replica_at_a_time_and_ends_ready() -> None:
-    with control_plane() as plane:
+    with local_cluster() as cluster:
+        plane = cluster.plane
         plane.apply(a_deployment({"name": "server", "replicas": 3}))
         _run_until_ready(plane)
         before, fewest = _pods(plane), 3
@@ -286,7 +291,8 @@ def test_an_edit_rolls_one_replica_at_a_time_and_ends_ready() -> None:
 
 
 def test_scaling_to_zero_and_back_keeps_the_names() -> None:
-    with control_plane() as plane:
+    with local_cluster() as cluster:
+        plane = cluster.plane
         plane.apply(a_deployment({"name": "server", "replicas": 2}))
         _run_until_ready(plane)
         names = set(_pods(plane))

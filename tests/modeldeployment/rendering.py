@@ -39,6 +39,7 @@ def render(
     spec: JSON | None = None,
     shape: InstanceTypeSpec | None = None,
     settings: ControllerSettings | None = None,
+    identity: Identity = IDENTITY,
     **role: Any,
 ) -> RenderedRole:
     """Renders one role, by default a Server `main` on an H100 type, or on no type where it states its resources.
@@ -52,7 +53,7 @@ def render(
     named = parsed.roles[0].instance_type
     if named and shape is None:
         shape = instance_type()
-    return render_role(IDENTITY, parsed, parsed.roles[0], shape if named else None, settings or ControllerSettings())
+    return render_role(identity, parsed, parsed.roles[0], shape if named else None, settings or ControllerSettings())
 
 
 def refused(reason: Reason, *others: JSON, **declared: Any) -> str:

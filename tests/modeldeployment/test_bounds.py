@@ -3,7 +3,7 @@
 import orjson
 
 from tests.support.answers import answer
-from tests.support.builders import a_deployment, pod
+from tests.support.builders import a_deployment, ago, pod
 
 KIB = 1024
 LONG = "0/900 nodes are available: " + "insufficient nvidia.com/gpu, " * 400
@@ -14,6 +14,23 @@ def test_a_status_stays_below_128_kib_for_a_thousand_pods_with_the_longest_words
     found = answer(a_deployment().with_role("server", replicas=1000).having(*pods).request())
     assert len(orjson.dumps(found.status)) < 128 * KIB
     assert len(found.status["replicas"]) + found.status["replicasOmitted"] == 1000
+
+
+def test_a_status_stays_below_128_kib_when_every_replica_of_every_role_failed_in_its_own_way() -> None:
+    deployment = a_deployment()
+    for role in range(10):
+        failed = [pod(f"role-{role}", i).ended(f"Reason{i}", f"{LONG} ({role}, {i})") for i in range(100)]
+        deployment = deployment.with_role(f"role-{role}", replicas=100).having(*failed)
+    deployment = deployment.with_status(
+        interruptions=[
+            {"role": f"role-{role}", "reason": reason, "seats": "0-99", "at": ago(60 * minute), "message": LONG}
+            for role in range(10)
+            for minute, reason in enumerate(("Failed", "Evicted", "Preempted", "MemberLost"))
+        ]
+    )
+    found = answer(deployment.request())
+    assert len(orjson.dumps(found.status)) < 128 * KIB
+    assert len(found.status["interruptions"]) <= 64
 
 
 def test_every_message_ends_within_1024_characters() -> None:

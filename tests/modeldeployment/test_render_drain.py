@@ -2,6 +2,7 @@
 
 import http.server
 import os
+import re
 import socket
 import ssl
 import subprocess
@@ -179,12 +180,41 @@ def test_a_certificate_that_nobody_signed_is_no_reason_to_leave_early() -> None:
 
 def test_the_hook_asks_the_engine_that_it_leaves_with() -> None:
     role = render(size=2, terminationGracePeriodSeconds=120, extraArgs=["--ssl-keyfile=/k", "--port=9000"])
-    gauges = ["vllm:num_requests_running", "vllm:num_requests_waiting"]
-    assert hook(main(role, 0))[3:] == ["https://127.0.0.1:9000/metrics", "115", *gauges]
-    assert hook(main(role, 1))[3:] == ["https://$HANGAR_LEADER_ADDRESS:9000/metrics", "115", *gauges]
-    sglang = hook(main(render(engine="SGLang")))
-    assert sglang[3:5] == ["http://127.0.0.1:8000/metrics", "25"]
-    assert "sglang:num_prefill_inflight_queue_reqs" in sglang
+    assert hook(main(role, 0))[3:5] == ["https://127.0.0.1:9000/metrics", "115"]
+    assert hook(main(role, 1))[3:5] == ["https://$HANGAR_LEADER_ADDRESS:9000/metrics", "115"]
+    assert hook(main(render(engine="SGLang")))[3:5] == ["http://127.0.0.1:8000/metrics", "25"]
+
+
+@pytest.mark.parametrize(
+    ("engine_name", "counted", "passed_over"),
+    [
+        (
+            "vLLM",
+            ["vllm:num_requests_running", "vllm:num_requests_waiting"],
+            ["vllm:num_requests_waiting_by_reason", "vllm:num_preemptions_total", "my_vllm:num_requests_running"],
+        ),
+        (
+            "SGLang",
+            [
+                "sglang:num_running_reqs",
+                "sglang:num_queue_reqs",
+                "sglang:num_prefill_bootstrap_queue_reqs",
+                "sglang:num_prefill_inflight_queue_reqs",
+                "sglang:num_decode_prealloc_queue_reqs",
+                "sglang:num_decode_transfer_queue_reqs",
+            ],
+            ["sglang:num_running_reqs_offline_batch", "sglang:num_grammar_queue_reqs", "sglang:num_retracted_reqs"],
+        ),
+    ],
+)
+def test_every_request_in_flight_is_waited_for_and_nothing_else(
+    engine_name: str, counted: list[str], passed_over: list[str]
+) -> None:
+    lines = [f"# HELP {counted[0]} 7", *(f'{name}{{model="a}} b"}} 7.0' for name in passed_over)]
+    lines += [f'{name}{{engine="0",model="a}} b"}} {index}.0' for index, name in enumerate(counted)]
+    lines += [f"{counted[0]} 9.0"]
+    found = re.findall(hook(main(render(engine=engine_name)))[5], "\n".join(lines))
+    assert [float(value) for value in found] == [*range(len(counted)), 9]
 
 
 def test_a_role_that_took_over_is_not_drained_by_a_script_that_knows_nothing_of_it() -> None:

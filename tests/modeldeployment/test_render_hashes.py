@@ -78,6 +78,7 @@ def _role(declared: dict[str, Any]) -> dict[str, Any]:
         {"shmSize": "16Gi"},
         {"accelerator": 1},
         {"image": "vllm/vllm-openai:v0.12.0", "version": None},
+        {"version": "v0.12.0"},
     ],
 )
 def test_an_edit_that_changes_no_pod_restarts_none(edit: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ import pytest
 from app.kube import names
 from app.kube.hook import JSON
 from app.kube.shape import merge_key
-from app.modeldeployment.render import RenderedRole
+from app.modeldeployment.render import Identity, RenderedRole
 from app.settings import ControllerSettings
 from tests.modeldeployment.rendering import CPU_TYPE, GPU, SHM, decode, instance_type, main, render
 
@@ -68,10 +68,21 @@ def spec(role: RenderedRole) -> JSON:
     return found
 
 
+# 3.5 KB is for the ordinary case, one Pod per replica. Members of several also carry the way to their leader, thrice.
+@pytest.mark.parametrize(("size", "limit"), [(1, 3500), (2, 4000)])
+@pytest.mark.parametrize("kind", ["Server", "Prefill", "Decode"])
 @pytest.mark.parametrize("engine", ["vLLM", "SGLang"])
-def test_a_thousand_ordinary_pods_fit_into_an_answer(engine: str) -> None:
-    role = render(**REALISTIC | {"engine": engine})
-    assert len(orjson.dumps(role.pod(999, 0))) < 3500
+def test_a_thousand_pods_fit_into_an_answer(engine: str, kind: str, size: int, limit: int) -> None:
+    others = {"Server": [], "Prefill": [decode(name="other")], "Decode": [decode(name="other", kind="Prefill")]}
+    role = render(*others[kind], **REALISTIC | {"engine": engine, "kind": kind, "size": size, "accelerator": 8 // size})
+    assert max(len(orjson.dumps(role.pod(1000 // size - 1, member))) for member in range(size)) < limit
+
+
+@pytest.mark.parametrize(("size", "limit"), [(1, 3600), (64, 4400)])
+def test_the_longest_names_make_no_pod_much_larger(size: int, limit: int) -> None:
+    own: JSON = {"name": "r" * 22, "engine": "SGLang", "kind": "Prefill", "size": size, "parallelism": None}
+    role = render(decode(), identity=Identity("d" * 40, "n" * 63), **REALISTIC | own)
+    assert len(orjson.dumps(role.pod(1000 // size - 1, 0))) < limit
 
 
 def test_labels_say_whose_pod_this_is_and_leave_argos_label_alone() -> None:
@@ -196,6 +207,14 @@ def test_a_toy_on_cpu_needs_neither_type_nor_resources() -> None:
     [
         ({"image": "registry.example/own:1"}, "registry.example/own:1"),
         ({}, "vllm/vllm-openai:v0.12.0"),
+        ({"version": "v0.12.0"}, "vllm/vllm-openai:v0.12.0"),
+        ({"version": "nightly"}, "vllm/vllm-openai:vnightly"),
+        ({"version": "v"}, "vllm/vllm-openai:vv"),
+        (
+            {"version": "v0.12.0", "shape": instance_type(images={"vLLM": "mirror/vllm:{version}"})},
+            "mirror/vllm:v0.12.0",
+        ),
+        ({"version": "v1", "shape": instance_type(images={"vLLM": "a-v{version}/b:dev{version}"})}, "a-v1/b:devv1"),
         ({"engine": "SGLang", "version": "0.5.6"}, "lmsysorg/sglang:v0.5.6"),
         ({"shape": instance_type(images={"vLLM": "mirror/vllm:{version}-cu129"})}, "mirror/vllm:0.12.0-cu129"),
         ({"shape": instance_type(images={"SGLang": "x"})}, "vllm/vllm-openai:v0.12.0"),

@@ -123,7 +123,92 @@ def test_no_card_idles_and_none_is_missing_where_degrees_and_cards_are_stated(
 
 def test_degrees_given_as_flags_count_beside_those_given_as_fields() -> None:
     render(parallelism={"expert": 8}, accelerator=8, extraArgs=["-tp", "8"])
-    refused(CONFLICT, parallelism={"expert": 8}, accelerator=8, extraArgs=["-tp", "eight"])
+    refused(CONFLICT, parallelism={"expert": 8}, accelerator=8, extraArgs=["-tp", "4"])
+
+
+@pytest.mark.parametrize(
+    ("engine", "flags", "shown", "field"),
+    [
+        ("vLLM", ["--tensor-parallel-size"], "--tensor-parallel-size has no value", "tensor"),
+        ("vLLM", ["-tp", "--seed", "1"], "-tp has no value", "tensor"),
+        ("vLLM", ["--tensor_parallel_size=eight"], "--tensor_parallel_size is 'eight'", "tensor"),
+        ("vLLM", ["--pipeline", "0"], "--pipeline is '0'", "pipeline"),
+        ("vLLM", ["-pp=-2"], "-pp is '-2'", "pipeline"),
+        ("vLLM", ["--data-parallel-size", "1.5"], "--data-parallel-size is '1.5'", "data"),
+        ("vLLM", ["-dp", "4097"], "-dp is '4097'", "data"),
+        ("SGLang", ["--tp", ""], "--tp is ''", "tensor"),
+        ("SGLang", ["--tensor-parallel-size=2x"], "--tensor-parallel-size is '2x'", "tensor"),
+        ("SGLang", ["--pp-size"], "--pp-size has no value", "pipeline"),
+        ("SGLang", ["--dp=0"], "--dp is '0'", "data"),
+        ("SGLang", ["--expert-parallel-size", "all"], "--expert-parallel-size is 'all'", "expert"),
+    ],
+)
+def test_a_degree_that_the_engine_cannot_read_is_refused_before_it_crash_loops(
+    engine: str, flags: list[str], shown: str, field: str
+) -> None:
+    message = refused(Reason.SPEC_INVALID, engine=engine, extraArgs=["--seed", "1", *flags])
+    assert message.startswith(f"roles[main].extraArgs: {shown}")
+    assert message.endswith(f"write a whole number from 1 to 4096, or state parallelism.{field} instead")
+    render(engine=engine, command=["serve", *flags])
+
+
+@pytest.mark.parametrize("value", ["", "0", "-1", "two", "1.0"])
+def test_a_number_of_ranks_that_vllm_cannot_read_is_refused(value: str) -> None:
+    env = [{"name": "VLLM_DP_SIZE", "value": value}]
+    message = refused(Reason.SPEC_INVALID, env=env)
+    assert message.startswith(f"roles[main].env: VLLM_DP_SIZE is {value!r}")
+    assert message.endswith("write a whole number above 0, or remove it")
+    render(env=env, command=["serve"])
+    render(env=env, engine="SGLang")
+
+
+def test_a_degree_is_read_as_leniently_as_the_engine_reads_it() -> None:
+    render(accelerator=8, extraArgs=["-tp", "08", "--pipeline-parallel-size= 1", "-dp", "+1"])
+    render(env=[{"name": "VLLM_DP_SIZE", "value": "2"}])
+
+
+def test_a_degree_that_a_variable_holds_is_taken_on_trust() -> None:
+    render(
+        accelerator=1, extraArgs=["-tp", "$(CARDS)", "-pp", "2"], env=[{"name": "VLLM_DP_SIZE", "value": "$(RANKS)"}]
+    )
+    render(accelerator=8, parallelism={"expert": 8}, extraArgs=["-tp=$(CARDS)"])
+
+
+@pytest.mark.parametrize(
+    ("engine", "flags", "cards", "size", "fits"),
+    [
+        ("vLLM", ["-tp", "8"], 8, 1, True),
+        ("vLLM", ["-tp", "8"], 4, 1, False),
+        ("vLLM", ["-tp=4", "-pp=2"], 4, 2, True),
+        ("vLLM", ["-tp=4", "-pp=2", "-dp=2"], 4, 2, False),
+        ("vLLM", ["-tp", "2"], 8, 1, True),
+        ("vLLM", ["-tp", "8"], 0, 1, True),
+        ("vLLM", ["-tp=4", "-dp=4", "-dpl=2"], 8, 1, True),
+        ("vLLM", ["-tp=4", "-dp=4", "-dpl=2"], 4, 1, False),
+        ("vLLM", ["-tp=4", "-dp=2", "--data-parallel-rank", "1"], 4, 1, True),
+        ("vLLM", ["-tp=16", "--nnodes=2", "--node-rank=0"], 8, 1, True),
+        ("SGLang", ["--tp=4", "--dp=4"], 4, 1, True),
+        ("SGLang", ["--tp=4", "--pp-size=2"], 4, 1, False),
+        ("SGLang", ["--tp=16"], 8, 2, True),
+        ("SGLang", ["--tp=16", "--nnodes=2"], 8, 1, True),
+    ],
+)
+def test_flags_that_want_more_cards_than_a_replica_has_are_refused(
+    engine: str, flags: list[str], cards: int, size: int, fits: bool
+) -> None:
+    inline: JSON = {"resources": {"limits": {"nvidia.com/gpu": cards}}, "image": "x"}
+    for way in ({"accelerator": cards}, inline, inline | {"accelerator": cards}):
+        declared: dict[str, Any] = {"engine": engine, "extraArgs": flags, "size": size} | way
+        if fits:
+            render(**declared)
+        else:
+            message = refused(CONFLICT, **declared)
+            assert message.startswith("roles[main].extraArgs: tensor × pipeline")
+            assert f"but a replica has {cards * size} cards ({cards} per Pod, size {size}): lower" in message
+
+
+def test_a_role_that_took_over_may_use_cards_as_it_likes() -> None:
+    render(command=["vllm", "serve", "m", "-tp", "8"], accelerator=1)
 
 
 @pytest.mark.parametrize("cards", ["4", 4, "4000m"])

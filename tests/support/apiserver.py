@@ -42,7 +42,9 @@ _WORDS: dict[str, str] = {
     "maxItems": "{path}: Too many: {size}: must have at most {limit} items",
     "maxProperties": "{path}: Too many: {size}: must have at most {limit} items",
     "type": "{path} in body must be of type {limit}",
+    "anyOf": "{path} in body must be of type integer,string",  # an amount: the only union among the kinds
 }
+_LENGTHS = frozenset({"minLength", "maxLength"})
 
 
 def schema_of(document: JSON) -> JSON:
@@ -76,7 +78,12 @@ def defaulted(schema: JSON, value: Any) -> Any:
 
 
 def _structural(schema: JSON, value: JSON) -> Iterator[str]:
-    for error in jsonschema.Draft202012Validator(schema).iter_errors(value):
+    errors = list(jsonschema.Draft202012Validator(schema).iter_errors(value))
+    # A string of the wrong length is not held against its pattern too.
+    misfits = [list(error.absolute_path) for error in errors if error.validator in _LENGTHS]
+    for error in errors:
+        if error.validator == "pattern" and list(error.absolute_path) in misfits:
+            continue
         path = ""
         for step in error.absolute_path:
             path = f"{path}[{step}]" if isinstance(step, int) else _join(path, step)

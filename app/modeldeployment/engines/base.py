@@ -16,7 +16,9 @@ class Engine:
       the degree is above 1.
     - `distributed`: the flags of one member of a replica of several Pods, from (size, member, leader's address).
     - `split`: the flags of a half, where both halves are declared; `bootstrap_port` is what a Prefill then opens.
-    - `gauges`: metrics that add up to the requests in flight.
+    - `gauges`: the names of the metrics that add up to the requests in flight, as a regular expression without groups
+      that capture; every Pod carries it, so it is short.
+    - `numbers`: variables that the engine reads as whole numbers above 0.
     - `several_pods_since`: the first release that knows the distributed flags; None where every release does.
     """
 
@@ -25,7 +27,8 @@ class Engine:
     base: Callable[[str], list[str]]
     flags: Mapping[Key, str]
     distributed: Callable[[int, int, str], list[str]]
-    gauges: tuple[str, ...]
+    gauges: str
+    numbers: frozenset[str] = frozenset()
     switches: frozenset[Key] = frozenset()
     split: Callable[[RoleKind], list[str]] = field(default=lambda _: [])
     bootstrap_port: int | None = None

@@ -30,6 +30,8 @@ class Key(StrEnum):
     TENSOR = "tensor"
     PIPELINE = "pipeline"
     DATA = "data"
+    DATA_LOCAL = "local data"
+    DATA_RANK = "data rank"
     EXPERT = "expert"
 
 

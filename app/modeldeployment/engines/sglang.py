@@ -64,15 +64,5 @@ SGLANG = Engine(
     distributed=_distributed,
     split=_split,
     bootstrap_port=_BOOTSTRAP_PORT,
-    gauges=tuple(
-        f"sglang:num_{name}_reqs"
-        for name in (
-            "running",
-            "queue",
-            "prefill_bootstrap_queue",
-            "prefill_inflight_queue",
-            "decode_prealloc_queue",
-            "decode_transfer_queue",
-        )
-    ),
+    gauges="sglang:num_(?:running|queue|prefill_(?:bootstrap|inflight)_queue|decode_(?:prealloc|transfer)_queue)_reqs",
 )

@@ -20,6 +20,8 @@ _SPELLINGS: dict[str, tuple[str, ...]] = {
     Key.TENSOR: ("--tensor-parallel-size", "-tp"),
     Key.PIPELINE: ("--pipeline-parallel-size", "-pp"),
     Key.DATA: ("--data-parallel-size", "-dp"),
+    Key.DATA_LOCAL: ("--data-parallel-size-local", "-dpl"),
+    Key.DATA_RANK: ("--data-parallel-rank", "-dpn"),
     Key.EXPERT: ("--enable-expert-parallel", "--no-enable-expert-parallel", "-ep"),
     "--nnodes": ("--nnodes", "-n"),
     "--node-rank": ("--node-rank", "-r"),
@@ -54,7 +56,8 @@ VLLM = Engine(
     },
     switches=frozenset({Key.EXPERT}),
     distributed=_distributed,
-    gauges=("vllm:num_requests_running", "vllm:num_requests_waiting"),
+    gauges="vllm:num_requests_(?:running|waiting)",
+    numbers=frozenset({"VLLM_DP_SIZE"}),
     # The first release in which the `mp` executor spans nodes (vllm-project/vllm#23691).
     several_pods_since=(0, 11, 1),
 )

@@ -13,13 +13,12 @@ from app.modeldeployment.render.subject import Subject
 DEFAULT_GRACE_SECONDS = 30
 RESERVE_SECONDS = 5
 
-# Arguments: address of the metrics (variables expand), seconds until the end, names of the gauges.
+# Arguments: address of the metrics (variables expand), seconds until the end, what finds the values of the gauges.
 _SCRIPT = """\
-import os,signal,ssl,sys,time
+import os,re,signal,ssl,sys,time
 from urllib import request as r
-url,end,*names=sys.argv[1:]
-url=os.path.expandvars(url)
-signal.signal(signal.SIGALRM,lambda *_:os._exit(0))
+url,end,gauges=sys.argv[1:]
+signal.signal(signal.SIGALRM,lambda*_:os._exit(0))
 signal.alarm(int(end))
 tls=r.HTTPSHandler(context=ssl._create_unverified_context())
 get=r.build_opener(r.ProxyHandler({}),tls).open
@@ -28,13 +27,14 @@ zeros=0
 while zeros<2:
  time.sleep(1)
  try:
-  t=get(url,timeout=1).read().decode(errors="replace")
-  n=[l.split()[-1] for l in t.splitlines() if l.split("{")[0].split(" ")[0] in names]
+  n=re.findall(gauges.encode(),get(os.path.expandvars(url),timeout=1).read())
   zeros=0 if sum(map(float,n)) else zeros+1
  except Exception as e:
-  if not isinstance(getattr(e,"reason",e),(TimeoutError,ValueError)):break
+  if not isinstance(getattr(e,'reason',e),(TimeoutError,ValueError)):break
   zeros=0
 """
+# After a name come its labels, a space, or too early the end; what follows should be a number.
+_VALUES = r"(?m)^%s(?:{.*}| |$)(.*)"
 
 
 def grace_seconds(subject: Subject) -> int | None:
@@ -47,5 +47,5 @@ def drain(subject: Subject, host: str) -> JSON:
     """The container's lifecycle; `host` is where the engine of this replica answers."""
     url = f"{scheme(subject)}://{host}:{subject.listening}/metrics"
     seconds = (grace_seconds(subject) or DEFAULT_GRACE_SECONDS) - RESERVE_SECONDS
-    command = ["python3", "-c", _SCRIPT, url, str(seconds), *subject.engine.gauges]
+    command = ["python3", "-c", _SCRIPT, url, str(seconds), _VALUES % subject.engine.gauges]
     return {"preStop": {"exec": {"command": command}}}

@@ -1,10 +1,14 @@
 """Which image a role runs: its own, its InstanceType's, or upstream's where the cards are NVIDIA's."""
 
+import re
+
 from app.api.reasons import Reason
 from app.modeldeployment.render.resources import asks_nvidia
 from app.modeldeployment.render.subject import Subject
 
 _VERSION = "{version}"
+# `:v{version}`, but no name that happens to end in v.
+_V_VERSION = re.compile(r"(?<![0-9A-Za-z])v\{version\}")
 
 
 def image(subject: Subject) -> str:
@@ -27,11 +31,14 @@ def _of_type(subject: Subject) -> str | None:
 
 
 def _filled(subject: Subject, template: str) -> str:
+    """The template with the engine's version; a `v` that both of them state is written once."""
     version = subject.spec.engine.version
     if version is None and _VERSION in template:
         raise subject.refusal(
             Reason.IMAGE_NOT_DERIVABLE, "image", "engine.version is missing: state it, or an image on this role"
         )
+    if version and re.match("v[0-9]", version):
+        template = _V_VERSION.sub(_VERSION, template)
     return template.replace(_VERSION, version or "")
 
 
