@@ -84,7 +84,6 @@ class Topology(KubeModel):
     """What the Pods of one replica share."""
 
     required_level: str = Field(
-        min_length=1,
         max_length=317,
         pattern=r"^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$",
         description="Node label of the level of Kueue's topology that all of a replica's Pods must share.",

@@ -72,12 +72,15 @@ class WorkloadView:
     `reserved` and `admitted` are Kueue's conditions; an evicted or inactive one counts as holding nothing new, and a
     finished one (its Pods have ended) as holding nothing, though its conditions stay.
     `parked`: deactivated. `preempted`: evicted for another Workload. `words` is Kueue's own sentence of why it waits.
-    `flavors` maps each resource to the flavors assigned to it. `owners` are the UIDs of the Pods it stands for.
+    `flavors` maps each resource to the flavors assigned to it. `owners` are the UIDs of the Pods it stands for,
+    `owner_names` their names.
     """
 
     name: str
+    created_at: str
     is_group: bool
     owners: frozenset[str]
+    owner_names: frozenset[str]
     reserved: bool
     admitted: bool
     parked: bool
@@ -91,6 +94,7 @@ class WorkloadView:
 def workload(item: JSON) -> WorkloadView:
     """Reads one Workload of either version."""
     metadata, status = mapping(item.get("metadata")), mapping(item.get("status"))
+    owners = maps(metadata.get("ownerReferences"))
     evicted = condition(status, "Evicted")
     is_evicted = evicted.get("status") == "True"
     reserved = condition(status, "QuotaReserved")
@@ -110,8 +114,10 @@ def workload(item: JSON) -> WorkloadView:
         wait, words = Wait.PENDING, f"its Workload is finished ({text(finished.get('message'))})"
     return WorkloadView(
         name=text(metadata.get("name")),
+        created_at=text(metadata.get("creationTimestamp")),
         is_group=mapping(metadata.get("annotations")).get(IS_GROUP) == "true",
-        owners=frozenset(text(owner.get("uid")) for owner in maps(metadata.get("ownerReferences"))),
+        owners=frozenset(text(owner.get("uid")) for owner in owners),
+        owner_names=frozenset(text(owner.get("name")) for owner in owners),
         reserved=holds,
         admitted=admitted,
         parked=parked,
@@ -127,7 +133,8 @@ def _waits_for(status: JSON, reserved: JSON, holds: bool) -> tuple[Wait, str]:
     if holds:
         waiting = [check for check in maps(status.get("admissionChecks")) if check.get("state") != "Ready"]
         words = "; ".join(f"{text(check.get('name'))}: {text(check.get('message'))}" for check in waiting)
-        return Wait.CHECKS, words
+        # Admitted, and the gates not off yet: a moment of Kueue's own.
+        return Wait.CHECKS if waiting else Wait.PENDING, words
     words = text(reserved.get("message"))
     wait = _WAITS.get(text(reserved.get("reason")), Wait.PENDING)
     # The old vocabulary has one reason for a queue that is missing and for one that is stopped.

@@ -52,6 +52,12 @@ def count(text: str) -> int | None:
     return int(text) if text.isdecimal() and text.isascii() and len(text) <= 4 and str(int(text)) == text else None
 
 
+def is_in_group(pod_name: str, group_name: str) -> bool:
+    """Whether a Pod of that name is a member of the replica that the group stands for."""
+    member = group_of(pod_name)
+    return member == group_name or (member.rpartition("-")[0] == group_name and member.rpartition("-")[2].isdecimal())
+
+
 def pod(deployment: str, role: str, ordinal: int, member: int, size: int) -> str:
     """The name of one Pod: its seat, and its member index where a replica has several Pods."""
     name = seat(deployment, role, ordinal)

@@ -7,7 +7,7 @@ the replica serves again.
 
 from datetime import datetime, timedelta
 
-from app.kube import kueue, times
+from app.kube import kueue, names, times
 from app.kube.pods import PodView, condition, mapping, text
 from app.modeldeployment.interruptions import REASONS, Interruption, InterruptionReason, Key, Memory
 from app.modeldeployment.seats import Replica, RoleSeats
@@ -28,6 +28,9 @@ def witness(memory: Memory, seats: RoleSeats, now: datetime) -> dict[Key, Interr
         replica = seats.replicas.get(ordinal)
         if replica is None:
             kept.pop((role, ordinal, "MemberLost"), None)
+            left = _left_behind(kept, seats, ordinal, now)
+            if left is not None:
+                kept[left.key] = left
         elif replica.serves:
             _recovered(kept, replica, now)
         else:
@@ -67,9 +70,10 @@ def _seen(kept: Memory, replica: Replica, now: datetime) -> list[Interruption]:
     return [item for item in found if item is not None]
 
 
-def _is_new(kept: Memory, key: Key, pod: PodView) -> bool:
+def _is_new(kept: Memory, key: Key, created_at: str) -> bool:
+    """Whether what was made at that time shows more than what is stored."""
     stored = kept.get(key)
-    birth = times.parse(pod.created_at)
+    birth = times.parse(created_at)
     return stored is None or (birth is not None and stored.at < birth)
 
 
@@ -77,7 +81,7 @@ def _failure(kept: Memory, replica: Replica, pod: PodView, now: datetime) -> Int
     """A Pod that ended. Failures and evictions of a seat count together, for one growing delay."""
     status = mapping(pod.raw.get("status"))
     reason: InterruptionReason = "Evicted" if status.get("reason") == "Evicted" else "Failed"
-    if not _is_new(kept, (replica.role, replica.ordinal, reason), pod):
+    if not _is_new(kept, (replica.role, replica.ordinal, reason), pod.created_at):
         return None
     before = failures(kept, replica.role, replica.ordinal)
     words = ": ".join(part for part in (text(status.get("reason")), text(status.get("message"))) if part)
@@ -94,7 +98,7 @@ def _disruption(kept: Memory, replica: Replica, pod: PodView, now: datetime) -> 
     reason, words = taken
     key: Key = (replica.role, replica.ordinal, reason)
     stored = kept.get(key)
-    if not _is_new(kept, key, pod) or (stored and stored.attempts):
+    if not _is_new(kept, key, pod.created_at) or (stored and stored.attempts):
         return None  # a failure of the seat that still counts is not forgotten for it
     return Interruption(replica.role, replica.ordinal, reason, now, 0, words)
 
@@ -113,10 +117,24 @@ def _verdict(kept: Memory, replica: Replica, now: datetime) -> Interruption | No
     if view is None or not replica.members or not (view.parked or view.preempted):
         return None
     reason: InterruptionReason = "Parked" if view.parked else "Preempted"
-    oldest = min(replica.members.values(), key=lambda pod: pod.created_at)
+    oldest = min(pod.created_at for pod in replica.members.values())
     if not _is_new(kept, (replica.role, replica.ordinal, reason), oldest):
         return None
     return Interruption(replica.role, replica.ordinal, reason, now, 0, view.words)
+
+
+def _left_behind(kept: Memory, seats: RoleSeats, ordinal: int, now: datetime) -> Interruption | None:
+    """What Kueue decided about a replica whose Pods went at once, for no node had them: its Workload still says it."""
+    view = seats.workloads.get(ordinal)
+    if view is None or not view.is_group or not (view.parked or view.preempted):
+        return None
+    if not any(names.is_in_group(owner, view.name) for owner in view.owner_names):
+        return None  # somebody else's of that name
+    reason: InterruptionReason = "Parked" if view.parked else "Preempted"
+    role = seats.role.name
+    if not _is_new(kept, (role, ordinal, reason), view.created_at):
+        return None
+    return Interruption(role, ordinal, reason, now, 0, view.words)
 
 
 def _loss(kept: Memory, replica: Replica, now: datetime) -> Interruption | None:

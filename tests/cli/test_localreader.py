@@ -5,20 +5,14 @@ from contextlib import contextmanager
 
 import pytest
 
-from app.api.crd import crds
-from app.cli.cluster import HookClock, HookService
+from app.cli.cluster import local_cluster
 from app.cli.localreader import LocalReader
-from app.controllers import CONTROLLERS
 from app.explain import explain
 from app.explain.text import lines
-from app.install.controllers import composite
-from app.install.service import BASE_URL, TOKEN
 from app.kube.hook import JSON
 from app.kube.reader import NotFound, NotServed, ObjectKind
 from app.local.plane import Plane
 from app.local.quota.options import KueueOptions
-from app.server.application import create_app
-from app.settings import ControllerSettings, ServerSettings
 from tests.support.shelf import KUEUE
 from tests.worlds.story import a_deployment, role
 
@@ -29,19 +23,8 @@ POD = ObjectKind("v1", "Pod")
 @contextmanager
 def a_run(kueue: KueueOptions | None = None) -> Iterator[Plane]:
     """A control plane with Hangar behind it."""
-    with Plane(crds(), kueue=kueue) as plane:
-        settings = ControllerSettings(cluster_id="local", kueue=kueue is not None)
-        app = create_app(CONTROLLERS, settings, ServerSettings(), HookClock(plane.clock))
-        hook = HookService(app, plane.network)
-        hook.start()
-        try:
-            metadata = {"name": TOKEN.name, "namespace": TOKEN.namespace}
-            plane.apply({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": {TOKEN.key: "t"}})
-            for controller in CONTROLLERS:
-                plane.apply(composite(controller, BASE_URL, TOKEN))
-            yield plane
-        finally:
-            hook.stop()
+    with local_cluster(kueue=kueue or False) as cluster:
+        yield cluster.plane
 
 
 def _queues(gpus: int) -> list[JSON]:

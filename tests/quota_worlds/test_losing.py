@@ -6,7 +6,7 @@ from app.kube import names
 from app.kube.hook import JSON
 from app.local.values import terminating
 from tests.quota_worlds.story import HIGH, LOW, QUEUE, QuotaStory, quota_world
-from tests.worlds.story import HOUR, MINUTE, a_deployment, role
+from tests.worlds.story import HOUR, MINUTE, a_deployment, a_node, role
 
 SEAT_0, SEAT_1 = (names.seat("qwen", "server", ordinal) for ordinal in (0, 1))
 
@@ -240,3 +240,35 @@ def test_somebody_deletes_the_workload_of_a_replica_that_serves(story: QuotaStor
     story.until(lambda: story.phase() == ("Degraded", "1/2"), within=MINUTE).until_ready(within=5 * MINUTE)
     assert story.uids()[SEAT_0] == before[SEAT_0]
     assert story.uids()[SEAT_1] != before[SEAT_1]
+
+
+@quota_world(8, nodes=[a_node("node-a", gpu=1)])
+def test_a_replica_that_no_node_has_is_preempted(story: QuotaStory) -> None:
+    """Expected: its Pod is gone in the moment in which Kueue deletes it, and the preemption is known all the same."""
+    story.given(a_deployment(role(replicas=2, queueName=QUEUE, workloadPriorityClass=LOW)))
+    story.until(lambda: story.phase() == ("Degraded", "1/2")).passes(MINUTE)
+    waiting = _without_node(story)
+    story.job("urgent", 7, HIGH).until(lambda: story.job_holds("urgent"), within=MINUTE).passes(MINUTE)
+    assert story.interruptions() == [("Preempted", str(waiting), 0)]
+    assert story.says("QuotaReserved") == ("False", "PreemptedInPart")
+
+
+@quota_world(8, nodes=[a_node("node-a", gpu=1)])
+def test_a_replica_that_no_node_has_is_deactivated(story: QuotaStory) -> None:
+    """Expected: parked like any other, though Kueue and the API server leave nothing of it within a moment."""
+    story.given(a_deployment(role(replicas=2, queueName=QUEUE)))
+    story.until(lambda: story.phase() == ("Degraded", "1/2")).passes(MINUTE)
+    waiting = _without_node(story)
+    story.sets_active(False, ordinal=waiting).passes(HOUR)
+    assert len(story.pods()) == 1
+    assert story.status()["parked"]["seats"] == [{"role": "server", "seats": str(waiting)}]
+    story.resumed().until(lambda: len(story.pods()) == 2, within=MINUTE).passes(MINUTE)
+    assert story.says("QuotaReserved") == ("True", "Reserved")
+    assert "parked" not in story.status()
+
+
+def _without_node(story: QuotaStory) -> int:
+    """The ordinal of the replica that has quota and no node."""
+    found = [ordinal for ordinal, seat in enumerate((SEAT_0, SEAT_1)) if "nodeName" not in story.pods()[seat]["spec"]]
+    assert len(found) == 1
+    return found[0]

@@ -151,6 +151,8 @@ class WorkloadBuilder:
     checks: tuple[JSON, ...] = ()
     group: bool = True
     orphaned: bool = False
+    bereaved: bool = False
+    made_at: str = ""
 
     def _with(self, *conditions: tuple[str, str, str, str]) -> Self:
         made = tuple(
@@ -189,6 +191,10 @@ class WorkloadBuilder:
         """A Workload of that name that none of our Pods owns."""
         return replace(self, orphaned=True)
 
+    def whose_pods_are_gone(self, seconds_ago: float = 600) -> Self:
+        """Made so long ago, for Pods that are there no more: it goes in a moment."""
+        return replace(self, bereaved=True, made_at=ago(seconds_ago))
+
     def build(self, deployment: str, namespace: str, owners: list[str]) -> JSON:
         metadata: JSON = {
             "name": names.group(deployment, self.role, self.ordinal),
@@ -196,6 +202,9 @@ class WorkloadBuilder:
             "uid": f"workload-{self.role}-{self.ordinal}",
             "ownerReferences": [] if self.orphaned else [{"apiVersion": "v1", "kind": "Pod", "uid": o} for o in owners],
         }
+        if self.bereaved:
+            gone = {"apiVersion": "v1", "kind": "Pod", "name": names.seat(deployment, self.role, self.ordinal)}
+            metadata |= {"ownerReferences": [{**gone, "uid": "gone"}], "creationTimestamp": self.made_at}
         if self.group:
             metadata["annotations"] = {kueue.IS_GROUP: "true"}
         status: JSON = {"conditions": list(self.conditions)}

@@ -163,6 +163,26 @@ def _seats() -> dict[str, DeploymentBuilder]:
         .having(pod("server", 0), pod("server", 1).gated().outdated())
         .with_workloads(workload("server", 0).admitted(), workload("server", 1).pending(UNUSED)),
         "pod-that-kueue-never-saw-is-reported-loudly": _queued(1).having(pod("server", 0)),
+        "preempted-replica-whose-pods-went-at-once-is-remembered": _queued()
+        .having(pod("server", 0))
+        .with_workloads(workload("server", 0).admitted(), workload("server", 1).preempted().whose_pods_are_gone()),
+        "parked-replica-whose-pods-went-at-once-is-remembered": _queued()
+        .having(pod("server", 0))
+        .with_workloads(
+            workload("server", 0).admitted(), workload("server", 1).admitted().parked().whose_pods_are_gone()
+        ),
+        "resumed-replica-is-not-parked-again-by-what-is-left-of-it": _queued()
+        .with_spec(resumedAt="now")
+        .with_status(
+            parked=_parked({"role": "server", "seats": "1"}), interruptions=[_interruption("server", "Parked", "1", 60)]
+        )
+        .having(pod("server", 0))
+        .with_workloads(
+            workload("server", 0).admitted(), workload("server", 1).admitted().parked().whose_pods_are_gone()
+        ),
+        "parked-workload-of-somebody-else-parks-no-seat": _queued()
+        .having(pod("server", 0))
+        .with_workloads(workload("server", 0).admitted(), workload("server", 1).parked().of_somebody_else()),
         "parked-seat-stays-empty": _queued()
         .with_status(parked=_parked({"role": "server", "seats": "1"}))
         .having(pod("server", 0))
@@ -247,6 +267,9 @@ def _waits() -> dict[str, DeploymentBuilder]:
         "wait-for-an-admission-check": _queued(1)
         .having(*_gated("server", 0))
         .with_workloads(workload("server", 0).checking("provision", "waiting for 2 nodes")),
+        "wait-for-kueue-to-take-its-gates-off": _queued(1)
+        .having(*_gated("server", 0))
+        .with_workloads(workload("server", 0).admitted()),
         "wait-in-the-newer-vocabulary": one("WaitingForQuota", UNUSED),
     }
 
