@@ -73,8 +73,8 @@ class CompositeController:
             self._triggers.enqueue(parent)
 
     @property
-    def failing(self) -> bool:
-        """Whether the last sync of any parent failed."""
+    def failing(self) -> list[str]:
+        """`namespace/name` of the parents whose last sync failed."""
         return self._queue.failing
 
     def on_change(self, change: Change) -> None:

@@ -29,9 +29,9 @@ class Metacontroller:
         store.watch(self._on_change)
 
     @property
-    def failing(self) -> bool:
-        """Whether any parent's last sync failed, so that its status may be an old one."""
-        return any(controller.failing for controller in self.running.values())
+    def failing(self) -> list[str]:
+        """`namespace/name` of the parents whose last sync failed, so that their status may be an old one."""
+        return [key for controller in self.running.values() for key in controller.failing]
 
     def _on_change(self, change: Change) -> None:
         if change.resource.kind == "CompositeController":

@@ -27,9 +27,9 @@ class WorkQueue:
         self._held: dict[str, bool] = {}
 
     @property
-    def failing(self) -> bool:
-        """Whether any key failed the last time and is to be tried again."""
-        return bool(self._failures)
+    def failing(self) -> list[str]:
+        """Keys that failed the last time and are to be tried again."""
+        return list(self._failures)
 
     def add(self, key: str) -> None:
         """Processes `key` soon, after something that was watched changed."""
