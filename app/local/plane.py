@@ -17,6 +17,7 @@ from app.local.metacontroller import Metacontroller
 from app.local.namespaces import Namespaces
 from app.local.network import Network
 from app.local.nodes import Nodes
+from app.local.podgc import PodCollector
 from app.local.resources import Discovery, Resource
 from app.local.scheduler import Scheduler
 from app.local.store import Store
@@ -60,6 +61,7 @@ class Plane:
         self.faults = Faults(self.clock)
         self.kubelet = Kubelet(self.store, self.clock, durations, self.faults)
         self.nodes = Nodes(self.store, self.clock, self.kubelet)
+        PodCollector(self.store, self.clock)
         self.metacontroller = Metacontroller(self.store, self.clock, self._client)
         for space in ("default", "kube-system"):
             self._make_namespace(space)

@@ -46,7 +46,7 @@ def test_a_condition_of_every_deployment_ends_the_run(tmp_path: Path, capsys: py
     assert exit_code(["run", str(file), "--until", "condition=Stalled/True"]) == 0
     assert exit_code(["run", str(file), "--until", "condition=Stalled/False", "--timeout", "5m"]) == 1
     assert capsys.readouterr().err.startswith(
-        "Not Stalled False within 300 simulated seconds:\nteam-a/qwen is Starting"
+        "Not Stalled=False within 300 simulated seconds:\nteam-a/qwen is Starting"
     )
     assert exit_code(["run", QUICKSTART, "--until", "condition=Stalled/False"]) == 0
 

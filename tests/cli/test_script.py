@@ -231,7 +231,7 @@ def test_ready_is_not_taken_from_a_status_that_may_be_old(play: Any) -> None:
 # Mistakes
 
 MISTAKES: dict[str, tuple[Any, str]] = {
-    "no list": ({"at": "1m"}, ": a script is a list of events; write for example - at: 2m"),
+    "no list": ({"at": "1m"}, ": a script is a list of events; write for example - {at: 2m, killNode: node-a}"),
     "empty": ([], ": a script is a list of events"),
     "an entry that is no map": (["killHook"], ", entry 1: an event is a map"),
     "no time": ([{"killHook": None}], ", entry 1: at is missing: say when it happens, for example at: 2m"),
