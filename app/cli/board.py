@@ -34,7 +34,7 @@ class Board:
         self._speed = speed
         self._rows: dict[str, Row] = {}
         self._ahead: list[Event] = []
-        self._reached = False
+        self._reached = self._interrupted = False
         self._timeout = 0.0
         told = {DEPLOYMENT: tell_deployment, "Pod.v1": tell_pod, "Node.v1": tell_node}
         self._plane.store.watch(self._on_change)
@@ -64,6 +64,7 @@ class Board:
             if watched and self._reached:
                 self._watch(Files(watched))
         except KeyboardInterrupt:
+            self._interrupted = True
             typer.echo("Interrupted.", err=True)
 
     def _watch(self, files: "Files") -> None:
@@ -98,19 +99,30 @@ class Board:
         found = self._plane.all_of(DEPLOYMENT)
         missing = [obj for obj in found if not self._goal.kept(obj)]
         done = self._reached and not missing
-        waits = [] if done else [waits_for(obj, self._newest_event(obj)) for obj in missing]
-        if not done and not found:
-            waits = ["there is no ModelDeployment any more"]
+        waits = [] if done else self._waits(found, missing)
         result = {"goal": self._goal.words, "reached": done, "waitsFor": waits}
         self._timeline.note({"result": result})
         if self._view.for_people:
             self._print(found, missing)
         if not done:
             if not self._reached:
-                typer.echo(f"Not {self._goal.words} within {self._timeout:g} simulated seconds:", err=True)
+                when = "when it was interrupted" if self._interrupted else f"within {self._timeout:g} simulated seconds"
+                typer.echo(f"Not {self._goal.words} {when}:", err=True)
             for words in waits:
                 typer.echo(words, err=True)
         return 0 if done else 1
+
+    def _waits(self, found: list[JSON], missing: list[JSON]) -> list[str]:
+        """Sentences on each deployment that is not where it should be, or may not be."""
+        if not found:
+            return ["there is no ModelDeployment any more"]
+        waits = [waits_for(obj, self._newest_event(obj)) for obj in missing]
+        failing = self._plane.metacontroller.failing
+        for obj in found:
+            if obj not in missing and row(obj).name in failing:
+                event = self._newest_event(obj)
+                waits.append(f"{row(obj).name}: its last sync failed, so its status may be old\n  last event, {event}")
+        return waits
 
     def _print(self, found: list[JSON], missing: list[JSON]) -> None:
         if found:

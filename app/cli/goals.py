@@ -74,7 +74,7 @@ class HasCondition(Goal):
     def __init__(self, kind: str, status: str) -> None:
         super().__init__()
         self._kind, self._status = kind, status
-        self.words = f"{kind} {status}"
+        self.words = f"{kind}={status}"
         only_when_true = {one.type for one in MODEL_DEPLOYMENT_CONDITIONS if one.only_when_true}
         self._absent = "False" if kind in only_when_true else ""
 

@@ -4,29 +4,19 @@ Every rule was seen on Metacontroller 4.17.2 with hook version v2. The strict re
 plane.
 """
 
-import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-
-import orjson
 
 from app.cli.effects import count, in_words, on_children
 from app.cli.recording import Answer, hook_of
 from app.kube.hook import JSON
 from app.kube.pods import mapping, maps
 from app.local import answers
-from app.local.children import ManageError, desired_map
+from app.local.answers import COMPOSITE, CUSTOMIZE, DECORATOR, AnswerError, Shape
+from app.local.children import desired_map
+from app.local.claims import LabelError, label
 from app.local.selectors import SelectorError
-
-Fields = Mapping[str, tuple[str, tuple[type, ...]]]
-
-_DECORATOR: Fields = {
-    **{field: answers.COMPOSITE[field] for field in ("status", "resyncAfterSeconds", "finalized")},
-    "attachments": answers.COMPOSITE["children"],
-    "labels": ("map[string]*string", (dict,)),
-    "annotations": ("map[string]*string", (dict,)),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,26 +58,18 @@ def judge(request: JSON, answer: Answer) -> Verdict:
     decorator = mapping(request.get("controller")).get("kind") == "DecoratorController"
     try:
         if hook == "customize":
-            return _related(_read(answer, answers.CUSTOMIZE, "CustomizeHookResponse", hook, configured))
+            return _related(_read(answer, CUSTOMIZE, hook, configured))
         if decorator:
-            return _attached(request, _read(answer, _DECORATOR, "DecoratorHookResponse", hook, configured))
-        return _composed(request, _read(answer, answers.COMPOSITE, "CompositeHookResponse", hook, configured))
-    except (answers.AnswerError, ManageError, SelectorError) as problem:
+            return _attached(request, _read(answer, DECORATOR, hook, configured))
+        return _composed(request, _read(answer, COMPOSITE, hook, configured))
+    except (AnswerError, LabelError, SelectorError) as problem:
         return Verdict(str(problem))
 
 
-def _read(answer: Answer, fields: Fields, kind: str, hook: str, configured: JSON) -> JSON:
+def _read(answer: Answer, shape: Shape, hook: str, configured: JSON) -> JSON:
     """The answer as Metacontroller decodes it. Raises AnswerError."""
-    body = answer.body
-    if mapping(configured.get("webhook")).get("responseUnMarshallMode") == "loose" and isinstance(
-        answer.document, dict
-    ):
-        body = orjson.dumps({key: value for key, value in answer.document.items() if key in fields})
-    found = answers.read(body, fields, kind, hook)
-    for child in [*found.get("children", []), *found.get("attachments", [])]:
-        if not (isinstance(child, dict) and child.get("kind") and isinstance(child.get("metadata", {}), dict)):
-            raise answers.AnswerError(f"a child is no object with kind and metadata: {json.dumps(child)[:200]}")
-    return found
+    loose = mapping(configured.get("webhook")).get("responseUnMarshallMode") == "loose"
+    return answers.read(answer.body, shape, hook, strict=not loose)
 
 
 def _later(retry_after: str) -> Verdict:
@@ -122,7 +104,8 @@ def _composed(request: JSON, answer: JSON) -> Verdict:
     controller = mapping(request.get("controller"))
     if "parentResource" not in mapping(controller.get("spec")):
         controller = {"spec": {"generateSelector": True}}  # cut down for a test: it says nothing of labels
-    wanted = desired_map(controller, parent, answer.get("children", []))
+    wanted = desired_map(parent, answer.get("children", []))
+    label(controller, parent, (child for group in wanted.values() for child in group.values()))
     effect, warnings = on_children(parent, observed, wanted, finalizing=hook_of(request) == "finalize")
     if "status" not in answer:
         warnings.append(
@@ -132,15 +115,8 @@ def _composed(request: JSON, answer: JSON) -> Verdict:
 
 
 def _attached(request: JSON, answer: JSON) -> Verdict:
-    root = mapping(request.get("object"))
-    observed = mapping(request.get("attachments"))
-    space = mapping(root.get("metadata")).get("namespace", "")
-    wanted: dict[str, dict[str, JSON]] = {}
-    for child in answer.get("attachments", []):
-        metadata = mapping(mapping(child).get("metadata"))
-        place = metadata.get("namespace") or space
-        name = f"{place}/{metadata.get('name', '')}" if place else str(metadata.get("name", ""))
-        wanted.setdefault(f"{mapping(child).get('kind')}.{mapping(child).get('apiVersion')}", {})[name] = child
+    root, observed = mapping(request.get("object")), mapping(request.get("attachments"))
+    wanted = desired_map(root, answer.get("attachments", []))
     effect, warnings = on_children(root, observed, wanted, finalizing=hook_of(request) == "finalize")
     for field in ("labels", "annotations"):
         if answer.get(field):

@@ -3,237 +3,100 @@
 The order of a sync is the real one's: finalizer, claim, customize, hook, resync timer, finalized, children, status.
 """
 
-from collections.abc import Callable, Mapping
-
-import httpx
+from collections.abc import Iterator
 
 from app.kube.hook import JSON
-from app.local import answers
-from app.local.children import METHODS, ManageError, desired_map, manage
-from app.local.claims import claim, selector_of
-from app.local.clock import Clock
+from app.local.answers import COMPOSITE
+from app.local.children import desired_map
+from app.local.claims import claim, label, selector_of
+from app.local.controller import Controller, Host, Steps, SyncError, identity
 from app.local.errors import ApiError, Conflict, NotFound
-from app.local.events import EventRecorder
-from app.local.related import ObjectMap, Related, RuleError
-from app.local.resources import Resource
-from app.local.selectors import SelectorError
-from app.local.store import Store
-from app.local.table import Change
-from app.local.triggers import Triggers, finalizer_of
-from app.local.values import finalizers, listed, mapping, meta, name, namespace, qualified, same, terminating, uid
-from app.local.webhook import ControllerInvalid, HookError, TooManyRequests, Webhook, authorization
-from app.local.workqueue import WorkQueue
-
-_GC_FINALIZERS = frozenset({"foregroundDeletion", "orphan"})
+from app.local.hooks import call
+from app.local.index import Place
+from app.local.parents import ParentRule
+from app.local.related import ObjectMap
+from app.local.selectors import SelectorError, matches
+from app.local.triggers import Adopters
+from app.local.values import labels, listed, mapping, meta, name, namespace, qualified, same, uid
+from app.local.webhook import Call, HookError
 
 
-class SyncError(Exception):
-    """A sync that failed; the message is the one of the event, without its prefix."""
+class CompositeController(Controller):
+    """A running controller. Construction raises ControllerInvalid, ControllerPanics or UnknownKind where it does not
+    start."""
 
-
-class CompositeController:
-    """A running controller. Construction raises ControllerInvalid or UnknownKind where the real one does not start."""
-
-    def __init__(
-        self, store: Store, clock: Clock, events: EventRecorder, client: httpx.Client, controller: JSON
-    ) -> None:
+    def __init__(self, host: Host, controller: JSON) -> None:
         spec = mapping(controller.get("spec"))
-        self._controller = controller
-        self._store = store
-        self._clock = clock
-        self._events = events
-        parents = mapping(spec.get("parentResource"))
-        self._kind = store.discovery.resource(str(parents.get("apiVersion")), str(parents.get("resource")))
-        self._children, self._strategies = _child_rules(store, spec)
-        hooks = mapping(spec.get("hooks"))
-        self._sync_hook, self._finalize_hook, customize = (
-            _webhook(hook, store, clock, client, controller) if hook in hooks else None
-            for hook in ("sync", "finalize", "customize")
-        )
-        self._related = Related(store, clock, controller, customize)
-        self._finalizer = finalizer_of(controller)
-        self._queue = WorkQueue(clock, self._process)
-        self._triggers = Triggers(store, controller, self._kind, self._children, self._related, self._queue.add)
-        self._stopped = False
-        self._enqueue_all()
-        if spec.get("resyncPeriodSeconds"):
-            self._resync(max(1.0, float(spec["resyncPeriodSeconds"])))
+        rule = ParentRule.of(host.client, mapping(spec.get("parentResource")))
+        self._kind = rule.resource
+        super().__init__(host, controller, [rule], listed(spec.get("childResources")), "compositecontroller")
 
-    def _resync(self, period: float) -> None:
-        def tick() -> None:
-            if self._stopped:
-                return
-            self._enqueue_all()
-            self._clock.after(period, tick)
+    def _adopters(self) -> Adopters:
+        def found(child: JSON) -> Iterator[JSON]:
+            space = namespace(child) if self._kind.namespaced else None
+            for parent in self.host.client.store.look_all(self._kind, space):
+                if self._could_adopt(parent, child):
+                    yield parent
 
-        self._clock.after(period, tick)
+        return found
 
-    def _enqueue_all(self) -> None:
-        for parent in self._store.all_of(self._kind):
-            self._triggers.enqueue(parent)
+    def _could_adopt(self, parent: JSON, child: JSON) -> bool:
+        try:
+            return matches(selector_of(self.controller, parent), labels(child))
+        except SelectorError:
+            return False
 
-    @property
-    def failing(self) -> bool:
-        """Whether the last sync of any parent failed."""
-        return self._queue.failing
-
-    def on_change(self, change: Change) -> None:
-        """Queues the parents that a change concerns."""
-        self._triggers.on_change(change)
-
-    def stop(self) -> None:
-        """Syncs no parent any more."""
-        self._stopped = True
-
-    def _process(self, key: str) -> None:
-        space, _, title = key.rpartition("/")
-        parent = self._store.find(self._kind, space, title)
-        if self._stopped or parent is None or not self._triggers.concerns_us(parent):
-            self._queue.forget(key)
+    def sync(self, place: Place, parent: JSON) -> Steps:
+        """One sync of a parent."""
+        parent = self.parents.with_finalizer(parent)
+        if not self.parents.concerns_us(parent):
             return
-        self._attempt(key, parent, lambda: self._sync(key, parent))
-
-    def _attempt(self, key: str, parent: JSON, act: Callable[[], bool]) -> None:
-        """A sync, or what was left of it: `act` says whether it is done. Failures are told and tried again."""
-        try:
-            done = act()
-        except TooManyRequests as busy:
-            self._queue.add_after(key, busy.after)
-        except (SyncError, HookError, ManageError, ApiError, SelectorError, RuleError) as error:
-            self._events.warn(parent, "SyncError", f"Sync error: {error}")
-            self._queue.add_rate_limited(key)
-        else:
-            if done:
-                self._queue.forget(key)
-
-    def _sync(self, key: str, parent: JSON) -> bool:
-        parent = self._sync_finalizer(parent)
-        if not self._triggers.concerns_us(parent):
-            return True
         observed = self._claim(parent)
-        related = self._related.objects(parent)
-        hook = self._hook_for(parent)
-        try:
-            answer = self._call(hook, parent, observed, related)
-        except SyncError as error:
-            failure = error
-            return self._when_heard(key, parent, hook.seconds, lambda: _fail(failure))
-        return self._when_heard(key, parent, hook.seconds, lambda: self._carry_out(key, parent, observed, answer))
-
-    def _when_heard(self, key: str, parent: JSON, seconds: float, act: Callable[[], bool]) -> bool:
-        """Acts once the answer has come; meanwhile the parent is not synced, and what was observed grows old."""
-        if not seconds:
-            return act()
-
-        def heard() -> None:
-            self._queue.release(key)
-            if not self._stopped:
-                self._attempt(key, parent, act)
-
-        self._queue.hold(key)
-        self._clock.after(seconds, heard)
-        return False
-
-    def _carry_out(self, key: str, parent: JSON, observed: ObjectMap, answer: JSON) -> bool:
+        related = yield from self.related.objects(parent)
+        answer = yield from self._call(parent, observed, related)
         if answer.get("resyncAfterSeconds", 0) > 0:
-            self._queue.add_after(key, float(answer["resyncAfterSeconds"]))
+            self.queue.add_after(place, float(answer["resyncAfterSeconds"]))
         if answer.get("finalized"):
-            parent = self._write_finalizers(parent, [one for one in finalizers(parent) if one != self._finalizer])
-        desired = desired_map(self._controller, parent, answer.get("children", []))
-        failed: ManageError | None = None
-        if not terminating(parent) or self._manages_while_deleting(parent):
-            try:
-                manage(self._store, self._strategies, parent, observed, desired)
-            except ManageError as error:
-                failed = error
+            parent = self.parents.let_go(parent)
+        desired = desired_map(parent, answer.get("children", []))
+        label(self.controller, parent, (child for group in desired.values() for child in group.values()))
+        failed = self.manage(parent, observed, desired)
         self._write_status(parent, answer.get("status", {}))
         if failed is not None:
-            raise SyncError(f"can't reconcile children for {self._identity(parent)}: {failed}")
-        return True
-
-    def _identity(self, parent: JSON) -> str:
-        return f"{self._kind.kind} {namespace(parent)}/{name(parent)}"
-
-    def _sync_finalizer(self, parent: JSON) -> JSON:
-        wanted, present = self._finalize_hook is not None, self._finalizer in finalizers(parent)
-        if wanted == present or (wanted and terminating(parent)):
-            return parent
-        others = [one for one in finalizers(parent) if one != self._finalizer]
-        return self._write_finalizers(parent, [*others, self._finalizer] if wanted else others)
-
-    def _write_finalizers(self, parent: JSON, wanted: list[str]) -> JSON:
-        current = self._store.get(self._kind, namespace(parent), name(parent))
-        if wanted:
-            current["metadata"]["finalizers"] = wanted
-        else:
-            current["metadata"].pop("finalizers", None)
-        return self._store.update(current)
+            raise failed
 
     def _claim(self, parent: JSON) -> ObjectMap:
-        selector = selector_of(self._controller, parent)
+        selector = selector_of(self.controller, parent)
         return {
-            key: {qualified(child): child for child in claim(self._store, parent, resource, selector)}
-            for key, resource in self._children.items()
+            resource.key: {qualified(child): child for child in claim(self.host.client, parent, resource, selector)}
+            for resource in self.children.resources()
         }
 
-    def _finalizing(self, parent: JSON) -> bool:
-        return self._finalize_hook is not None and (terminating(parent) or not self._triggers.selected(parent))
-
-    def _hook_for(self, parent: JSON) -> Webhook:
-        hook = self._finalize_hook if self._finalizing(parent) else self._sync_hook
+    def _call(self, parent: JSON, observed: ObjectMap, related: ObjectMap) -> Call:
+        finalizing = self.parents.finalizing(parent)
+        hook = self.hooks.due(finalizing=finalizing)
         if hook is None:
-            raise SyncError(f"sync hook not defined for {self._identity(parent)}")
-        return hook
-
-    def _call(self, hook: Webhook, parent: JSON, observed: ObjectMap, related: ObjectMap) -> JSON:
+            raise SyncError(f"sync hook nil//not defined for {identity(parent)}: %!w(<nil>)")
         request = {
-            "controller": self._controller,
+            "controller": self.controller,
             "parent": parent,
             "children": observed,
             "related": related,
-            "finalizing": self._finalizing(parent),
+            "finalizing": finalizing,
         }
         try:
-            return hook.call(request, answers.COMPOSITE, "CompositeHookResponse")
+            return (yield from call(hook, request, parent, COMPOSITE))
         except HookError as error:
-            words = f"sync hook failed for {self._identity(parent)}: {hook.hook} hook failed (version=v2): {error}"
-            raise SyncError(words) from error
-
-    def _manages_while_deleting(self, parent: JSON) -> bool:
-        held = finalizers(parent)
-        return self._finalize_hook is not None and self._finalizer in held and not _GC_FINALIZERS & set(held)
+            raise HookError(f"sync hook failed for {identity(parent)}: {error}") from error
 
     def _write_status(self, parent: JSON, status: JSON) -> None:
         """Writes the whole status with observedGeneration; a parent that went meanwhile is no error."""
         wanted = {**status, "observedGeneration": meta(parent).get("generation", 0)}
         try:
-            current = self._store.get(self._kind, namespace(parent), name(parent))
+            current = self.host.client.store.get(self._kind, namespace(parent), name(parent))
             if uid(current) == uid(parent) and not same(current.get("status"), wanted):
-                self._store.update_status({**current, "status": wanted})
+                self.host.client.update_status({**current, "status": wanted})
         except (NotFound, Conflict):
             return
         except ApiError as error:
-            raise SyncError(f"can't update status for {self._identity(parent)}: {error}") from error
-
-
-def _fail(error: SyncError) -> bool:
-    raise error
-
-
-def _child_rules(store: Store, spec: JSON) -> tuple[dict[str, Resource], dict[str, str]]:
-    """The child kinds and the update method of each, by kind key."""
-    kinds: dict[str, Resource] = {}
-    methods: dict[str, str] = {}
-    for rule in listed(spec.get("childResources")):
-        resource = store.discovery.resource(rule["apiVersion"], rule["resource"])
-        method = mapping(rule.get("updateStrategy")).get("method") or "OnDelete"
-        if method not in METHODS:
-            raise ControllerInvalid(f"update strategy {method!r} of {rule['resource']} is not imitated here")
-        kinds[resource.key], methods[resource.key] = resource, method
-    return kinds, methods
-
-
-def _webhook(hook: str, store: Store, clock: Clock, client: httpx.Client, controller: JSON) -> Webhook:
-    spec: Mapping[str, JSON] = controller["spec"]["hooks"][hook]
-    header = authorization(store, controller, mapping(spec.get("webhook")))
-    return Webhook(hook, dict(spec), header, client, clock)
+            raise SyncError(f"can't update status for {identity(parent)}: {error}") from error

@@ -1,6 +1,5 @@
-"""One container's life on its node: image, process, probes, and the restart after a back-off."""
+"""One container's life on its node: its image, its process, and the restart after a back-off."""
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -12,9 +11,9 @@ from app.local.clock import Clock
 from app.local.durations import Durations
 from app.local.events import EventRecorder
 from app.local.faults import Ending, Faults
+from app.local.gates import Gates
 from app.local.images import Images
 from app.local.podstatus import ContainerStatus, Words
-from app.local.probes import first_success, gives_up, startup_budget
 from app.local.values import mapping, name, namespace, uid
 
 # How long a registry takes to say no, and how long the kubelet shows an error, or an ended container, before it acts.
@@ -56,26 +55,14 @@ class Container:
         self._spec = spec
         self.status = ContainerStatus(spec["name"], spec["image"])
         self._crashes, self._pulls = BackOff(), BackOff()
-        self._born = self._ended = self._answers_from = self._silent_from = 0.0
-        # What was planned for an earlier process is void, and what its probes were to say before it fell silent.
-        self._process = self._answering = 0
+        self._gates = Gates(spec, self.status, owner.node.clock, self._plan, self._kill, self._unhealthy)
+        self._ended = 0.0
+        # What was planned for an earlier process is void.
+        self._process = 0
 
-    @property
-    def _age(self) -> float:
-        """Seconds since the process started."""
-        return self._node.clock.elapsed - self._born
-
-    def _plan(self, seconds: float, action: Callable[[], None]) -> None:
+    def _plan(self, seconds: float, action: Callable[[], None], holds: Callable[[], bool] = lambda: True) -> None:
         made = self._process
-        self._owner.later(seconds, action, lambda: self._process == made)
-
-    def _at(self, age: float, action: Callable[[], None]) -> None:
-        """What a probe says when the process is that old: now, where it is; never, where that is infinite."""
-        made = self._process, self._answering
-        if age <= self._age:
-            action()
-        elif not math.isinf(age):
-            self._owner.later(age - self._age, action, lambda: (self._process, self._answering) == made)
+        self._owner.later(seconds, action, lambda: self._process == made and holds())
 
     # Image
 
@@ -106,14 +93,11 @@ class Container:
         """The process runs from now on."""
         self._process += 1
         pod, node, status = self._owner.pod, self._node, self.status
-        self._born = node.clock.elapsed
         status.state = {"running": {"startedAt": times.render(node.clock.now())}}
-        status.started, status.ready = not mapping(self._spec.get("startupProbe")), False
         usual = node.durations.longer(uid(pod), f"load/{status.name}/{status.restarts}", node.durations.load)
         asked = node.faults.load(pod, status.name)
-        self._silent_from, self._answers_from = 0.0, usual if asked is None else asked
+        self._gates.begin(usual if asked is None else asked)
         ending = node.faults.ending(pod, status.name)
-        self._watch()
         if ending is not None:
             self._plan(ending.after, lambda: self.end(ending))
 
@@ -171,66 +155,21 @@ class Container:
         self.status.restarts += 1
         self.start()
 
-    # Probes
-
-    def _watch(self) -> None:
-        """Plans what the probes will say, as the process answers now and is to answer."""
-        startup = mapping(self._spec.get("startupProbe"))
-        if not self.status.started:
-            seen, budget = first_success(startup, max(self._age, self._answers_from)), startup_budget(startup)
-            if seen <= budget:
-                self._at(seen, self._pass_startup)
-            else:
-                self._at(budget, lambda: self._kill("Startup"))
-            return
-        self._watch_readiness(mapping(self._spec.get("readinessProbe")))
-        liveness = mapping(self._spec.get("livenessProbe"))
-        if liveness and self._age < self._answers_from:
-            end = gives_up(liveness, self._silent_from)
-            if end < first_success(liveness, self._answers_from):
-                self._at(end, lambda: self._kill("Liveness"))
-
-    def _pass_startup(self) -> None:
-        self.status.started = True
-        self._silent_from = self._age
-        self._watch()
-
-    def _watch_readiness(self, probe: JSON) -> None:
-        if not probe:
-            self.status.ready = True
-            return
-        seen = first_success(probe, max(self._age, self._answers_from))
-        lost = gives_up(probe, self._silent_from) if self._age < self._answers_from else math.inf
-        if self.status.ready and lost < seen:
-            self._at(lost, lambda: self._set_ready(False))
-        self._at(seen, lambda: self._set_ready(True))
-
-    def _set_ready(self, ready: bool) -> None:
-        if self.status.ready and not ready:
-            self._node.events.warn(
-                self._owner.pod, "Unhealthy", "Readiness probe failed: the container does not answer"
-            )
-        self.status.ready = ready
-
-    def _say_unhealthy(self, probe: str) -> None:
-        words = f"{probe} probe failed: the container does not answer"
-        self._node.events.warn(self._owner.pod, "Unhealthy", words)
-
-    def _kill(self, probe: str) -> None:
-        """The kubelet stops a container that a probe has given up on: with the grace of its Pod, then for good."""
-        pod = self._owner.pod
-        self._say_unhealthy(probe)
-        drain = self._node.durations.longer(uid(pod), "drain", self._node.durations.drain)
-        grace = float(mapping(pod.get("spec")).get("terminationGracePeriodSeconds", 30))
-        self._plan(min(drain, grace), lambda: self.end(KILLED))
-
     def hang(self, seconds: float | None) -> None:
         """The process runs on and answers nothing, for so long; None is until it is restarted."""
         if self.status.running:
-            self._answering += 1
-            self._silent_from = self._age
-            self._answers_from = math.inf if seconds is None else self._age + seconds
-            self._watch()
+            self._gates.hang(seconds)
+
+    def _unhealthy(self, probe: str) -> None:
+        words = f"{probe} probe failed: the container does not answer"
+        self._node.events.warn(self._owner.pod, "Unhealthy", words)
+
+    def _kill(self) -> None:
+        """The kubelet stops a container that a probe has given up on: with the grace of its Pod, then for good."""
+        pod = self._owner.pod
+        drain = self._node.durations.longer(uid(pod), "drain", self._node.durations.drain)
+        grace = float(mapping(pod.get("spec")).get("terminationGracePeriodSeconds", 30))
+        self._plan(min(drain, grace), lambda: self.end(KILLED))
 
 
 def _go(seconds: float) -> str:

@@ -7,6 +7,18 @@ class ApiError(Exception):
     code = 500
 
 
+class BadRequest(ApiError):
+    """400: a value that does not fit the type of its field."""
+
+    code = 400
+
+
+class Forbidden(ApiError):
+    """403: not now, for example because the namespace is being deleted."""
+
+    code = 403
+
+
 class NotFound(ApiError):
     """404: no such object, or no such namespace."""
 

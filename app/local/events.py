@@ -1,6 +1,7 @@
-"""The event recorder: what a person reads under `kubectl describe`, with client-go's limit per object.
+"""The event recorder: what a person reads under `kubectl describe`, with client-go's limits per object.
 
-25 events per object and source at once, then one every five minutes; what is above is dropped without a trace.
+25 events per object and source at once, then one every five minutes; what is above is dropped without a trace. From
+the tenth different message about one thing within ten minutes on, one event says that it stands for several.
 """
 
 import hashlib
@@ -8,12 +9,16 @@ import hashlib
 from app.kube import times
 from app.kube.hook import JSON
 from app.local.clock import Clock
+from app.local.errors import ApiError, NotFound
 from app.local.store import Store
 from app.local.values import name, namespace, uid
 
 BURST = 25
 REFILL_SECONDS = 300.0
 SOURCE = "metacontroller"
+# Of so many different messages within so many seconds, the last and all that follow are told as one.
+SIMILAR = 10
+SIMILAR_SECONDS = 600.0
 
 
 class EventRecorder:
@@ -24,8 +29,11 @@ class EventRecorder:
         self._store = store
         self._source = source
         self._prefix = hashlib.sha256(source.encode()).hexdigest()[:8]
+        self._events = store.discovery.kind("v1", "Event")
         self._tokens: dict[str, tuple[float, float]] = {}
+        self._similar: dict[tuple[str, str], tuple[float, set[str]]] = {}
         self._written: dict[tuple[str, str, str], tuple[str, str]] = {}
+        self._titles = 0
 
     def warn(self, obj: JSON, reason: str, message: str) -> None:
         """A Warning event about `obj`."""
@@ -36,18 +44,43 @@ class EventRecorder:
         self._record(obj, "Normal", reason, message)
 
     def _record(self, obj: JSON, kind: str, reason: str, message: str) -> None:
+        identity, told = self._correlated(obj, reason, message)
         if not self._allowed(uid(obj)):
             return
-        identity = (uid(obj), reason, message)
-        now = times.render(self._clock.now())
-        resource = self._store.discovery.kind("v1", "Event")
-        if identity in self._written:
-            event = self._store.get(resource, *self._written[identity])
-            self._store.update(event | {"count": event["count"] + 1, "lastTimestamp": now})
-            return
-        space = namespace(obj) or "default"
-        title = f"{name(obj)}.{self._prefix}{len(self._written):08x}"
-        self._written[identity] = (space, title)
+        try:
+            if not self._count_up(identity, told):
+                self._create(identity, obj, kind, reason, told)
+        except ApiError:
+            return  # for example in a namespace that is being deleted: an event is never tried twice
+
+    def _correlated(self, obj: JSON, reason: str, message: str) -> tuple[tuple[str, str, str], str]:
+        """What makes this event the same as an earlier one, and its message."""
+        key, now = (uid(obj), reason), self._clock.elapsed
+        last, messages = self._similar.get(key, (now, set()))
+        if now - last > SIMILAR_SECONDS:
+            messages = set()
+        messages.add(message)
+        self._similar[key] = (now, messages)
+        if len(messages) < SIMILAR:
+            return (*key, message), message
+        messages.discard(min(messages - {message}))
+        return (*key, ""), f"(combined from similar events): {message}"
+
+    def _count_up(self, identity: tuple[str, str, str], message: str) -> bool:
+        if identity not in self._written:
+            return False
+        try:
+            event = self._store.get(self._events, *self._written[identity])
+        except NotFound:
+            return False
+        counted = {"count": event["count"] + 1, "lastTimestamp": self._now(), "message": message}
+        self._store.update(event | counted, manager=self._source)
+        return True
+
+    def _create(self, identity: tuple[str, str, str], obj: JSON, kind: str, reason: str, message: str) -> None:
+        space, now = namespace(obj) or "default", self._now()
+        title = f"{name(obj)}.{self._prefix}{self._titles:08x}"
+        self._titles += 1
         about = {key: obj.get(key) for key in ("apiVersion", "kind")}
         self._store.create(
             {
@@ -62,8 +95,13 @@ class EventRecorder:
                 "count": 1,
                 "firstTimestamp": now,
                 "lastTimestamp": now,
-            }
+            },
+            manager=self._source,
         )
+        self._written[identity] = (space, title)
+
+    def _now(self) -> str:
+        return times.render(self._clock.now())
 
     def _allowed(self, about: str) -> bool:
         tokens, since = self._tokens.get(about, (float(BURST), self._clock.elapsed))

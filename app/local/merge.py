@@ -2,14 +2,16 @@
 
 Ported from the documented behaviour of 4.17.2 (`pkg/dynamic/apply`, `pkg/controller/common/manage_children.go`):
 maps merge; a list merges by key where all its objects (observed, last applied and desired) share one of
-`MERGE_KEYS`; any other list is replaced; what was applied last time and is desired no more is removed.
+`MERGE_KEYS`; any other list is replaced; what was applied last time and is desired no more is removed. What is desired
+in place of an observed map or list and is none counts as empty: the real one means to refuse it, and never does.
 """
 
-import json
 from typing import Any
 
+import orjson
+
 from app.kube.hook import JSON
-from app.local.values import clone, mapping
+from app.local.values import clone, listed, mapping
 
 LAST_APPLIED = "metacontroller.k8s.io/last-applied-configuration"
 # The order is the precedence where several would do.
@@ -28,7 +30,7 @@ _SYSTEM_FIELDS = (
 
 
 class MergeError(ValueError):
-    """Observed, last applied and desired disagree about the type of a field."""
+    """What was applied last time cannot be read."""
 
 
 def get_last_applied(obj: JSON) -> JSON | None:
@@ -37,8 +39,8 @@ def get_last_applied(obj: JSON) -> JSON | None:
     if not text:
         return None
     try:
-        found = json.loads(text)
-    except (TypeError, ValueError) as error:
+        found = orjson.loads(text)
+    except ValueError as error:
         raise MergeError(f'can\'t unmarshal "{LAST_APPLIED}" annotation: {error}') from error
     if not isinstance(found, dict):
         raise MergeError(f'can\'t unmarshal "{LAST_APPLIED}" annotation: it is not an object')
@@ -47,7 +49,7 @@ def get_last_applied(obj: JSON) -> JSON | None:
 
 def set_last_applied(obj: JSON, applied: JSON) -> None:
     """Records `applied` on `obj`, in place."""
-    text = json.dumps(applied, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    text = orjson.dumps(applied, option=orjson.OPT_SORT_KEYS).decode()
     metadata = obj.setdefault("metadata", {})
     metadata["annotations"] = {**mapping(metadata.get("annotations")), LAST_APPLIED: text}
 
@@ -55,7 +57,7 @@ def set_last_applied(obj: JSON, applied: JSON) -> None:
 def apply_update(observed: JSON, desired: JSON) -> JSON:
     """The object that an update writes: `observed` with the difference from last applied to `desired`.
 
-    System metadata and `status` stay as observed. Raises MergeError where the types of a field differ.
+    System metadata and `status` stay as observed. Raises MergeError.
     """
     desired = clone(desired)
     annotations = mapping(mapping(desired.get("metadata")).get("annotations"))
@@ -77,48 +79,37 @@ def _revert(target: JSON, source: JSON, field: str) -> None:
 
 def merge(observed: JSON, last_applied: JSON | None, desired: JSON) -> JSON:
     """`observed` with the changes from `last_applied` to `desired`; the arguments stay untouched."""
-    merged = _merge("", clone(observed), last_applied, clone(desired))
-    if not isinstance(merged, dict):
-        raise MergeError("the merged object is not an object")
-    return merged
+    return _merge_object(clone(observed), last_applied or {}, clone(desired))
 
 
-def _merge(path: str, target: Any, last: Any, desired: Any) -> Any:
+def _merge(target: Any, last: Any, desired: Any) -> Any:
     if isinstance(target, dict):
-        return _merge_object(path, target, _expect(path, last, dict, "lastApplied"), _expect(path, desired, dict))
+        return _merge_object(target, mapping(last), mapping(desired))
     if isinstance(target, list):
-        return _merge_list(path, target, _expect(path, last, list, "lastApplied"), _expect(path, desired, list))
+        return _merge_list(target, listed(last), desired)
     return desired
 
 
-def _expect(path: str, value: Any, kind: type, whose: str = "desired") -> Any:
-    if value is None:
-        return kind()
-    if not isinstance(value, kind):
-        wanted = "an object" if kind is dict else "a list"
-        raise MergeError(f"can't merge desired changes: {whose}{path}: expecting {wanted}, got {type(value).__name__}")
-    return value
-
-
-def _merge_object(path: str, target: JSON, last: JSON, desired: JSON) -> JSON:
+def _merge_object(target: JSON, last: JSON, desired: JSON) -> JSON:
     for key in last:
         if key not in desired:
             target.pop(key, None)
     for key, value in desired.items():
-        target[key] = _merge(f"{path}[{key}]", target.get(key), last.get(key), value)
+        target[key] = _merge(target.get(key), last.get(key), value)
     return target
 
 
-def _merge_list(path: str, target: list[Any], last: list[Any], desired: list[Any]) -> list[Any]:
-    key = merge_key(target, last, desired)
+def _merge_list(target: list[Any], last: list[Any], desired: Any) -> list[Any] | None:
+    wanted = listed(desired)
+    key = merge_key(target, last, wanted)
     if key is None:
-        return desired
+        return wanted if isinstance(desired, list) else None
     before = [str(item[key]) for item in target]
-    merged = _merge_object(path, _keyed(target, key), _keyed(last, key), _keyed(desired, key))
+    merged = _merge_object(_keyed(target, key), _keyed(last, key), _keyed(wanted, key))
     # The order of what was there stays, what is new follows in the desired order. Two observed items of one key
     # both become the later one: Metacontroller's own trap for one port number under two protocols.
     kept = [merged[item] for item in before if item in merged]
-    return kept + [merged[item] for item in _keyed(desired, key) if item not in set(before)]
+    return kept + [merged[item] for item in _keyed(wanted, key) if item not in set(before)]
 
 
 def _keyed(items: list[Any], key: str) -> JSON:

@@ -12,18 +12,15 @@ from app.local.clock import Clock
 from app.local.errors import NotFound
 from app.local.events import EventRecorder
 from app.local.kubelet import Kubelet
-from app.local.podstatus import ENDED, condition, with_condition
+from app.local.podstatus import condition, with_condition
 from app.local.scheduler import node_of
 from app.local.store import Store
 from app.local.table import Change
-from app.local.taints import OUT_OF_SERVICE, UNREACHABLE
-from app.local.values import clone, listed, mapping, meta, name, namespace, terminating, uid
+from app.local.taints import UNREACHABLE
+from app.local.values import clone, listed, mapping, meta, name
 
 # --node-monitor-grace-period; it was 40 seconds before Kubernetes 1.32.
 SILENCE_SECONDS = 50.0
-# For so long the garbage collector waits whether a node that is gone comes back, and how often it looks.
-QUARANTINE_SECONDS = 40.0
-_COLLECT_SECONDS = 20.0
 _CONDITIONS = {
     "MemoryPressure": ("False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
     "DiskPressure": ("False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
@@ -108,9 +105,6 @@ class Nodes:
         if change.type == "DELETED":
             self._silent.pop(title, None)
             self._kubelet.stop(title)
-            self._clock.after(QUARANTINE_SECONDS, lambda: self._collect_orphans(title))
-        elif _has_taint(change.new, OUT_OF_SERVICE) and not _has_taint(change.old or {}, OUT_OF_SERVICE):
-            self._clock.after(_COLLECT_SECONDS, lambda: self._collect_out_of_service(title))
 
     def _miss(self, title: str, since: float) -> None:
         """The node has been silent for too long, if it is the same silence still."""
@@ -141,35 +135,6 @@ class Nodes:
         status = with_condition(mapping(pod.get("status")), self._clock.now(), "Ready", False, *words)
         self._store.update_status({**pod, "status": status})
         self._events.warn(pod, "NodeNotReady", "Node is not ready")
-
-    def _collect_orphans(self, title: str) -> None:
-        if self._store.find(self._nodes, "", title) is None:
-            for pod in self._on(title):
-                self._end(pod, "PodGC: node no longer exists")
-
-    def _collect_out_of_service(self, title: str) -> None:
-        """Pods of a silent node leave once somebody says that the machine is off; those not yet terminating follow."""
-        node = self._store.find(self._nodes, "", title)
-        if node is None or not _has_taint(node, OUT_OF_SERVICE):
-            return
-        if condition(node, "Ready").get("status") != "True":
-            for pod in self._on(title):
-                if terminating(pod):
-                    self._end(pod, "")
-        self._clock.after(_COLLECT_SECONDS, lambda: self._collect_out_of_service(title))
-
-    def _end(self, pod: JSON, words: str) -> None:
-        """Fails a Pod and takes it away at once, as the Pod garbage collector does."""
-        status = mapping(pod.get("status"))
-        if words:
-            status = with_condition(status, self._clock.now(), "DisruptionTarget", True, "DeletionByPodGC", words)
-        phase = status.get("phase") if status.get("phase") in ENDED else "Failed"
-        self._store.update_status({**pod, "status": {**status, "phase": phase}})
-        self._store.delete(self._pods, namespace(pod), name(pod), uid_is=uid(pod), grace=0)
-
-
-def _has_taint(node: JSON, key: str) -> bool:
-    return any(taint.get("key") == key for taint in listed(mapping(node.get("spec")).get("taints")))
 
 
 def _without(node: JSON, key: str) -> JSON:

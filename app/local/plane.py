@@ -8,20 +8,26 @@ from app.kube.hook import JSON
 from app.local.builtin import BUILTIN
 from app.local.clock import Clock
 from app.local.collector import Collector
+from app.local.crds import from_crd
+from app.local.deletion import Propagation
 from app.local.durations import Durations
 from app.local.faults import Faults
 from app.local.kubelet import Kubelet
 from app.local.metacontroller import Metacontroller
+from app.local.namespaces import Namespaces
 from app.local.network import Network
 from app.local.nodes import Nodes
+from app.local.podgc import PodCollector
 from app.local.quota.kueue import Kueue
 from app.local.quota.options import KueueOptions
-from app.local.resources import Discovery, Resource, from_crd
+from app.local.resources import Discovery, Resource
 from app.local.scheduler import Scheduler
 from app.local.store import Store
 from app.local.taints import TaintEviction
 from app.local.values import mapping, name, namespace
 
+# How often it is looked whether the last object of a kind that goes is gone.
+_RETIRE_SECONDS = 0.5
 # Told how many simulated seconds the next jump takes, before it is made.
 Pace = Callable[[float], None]
 
@@ -29,7 +35,8 @@ Pace = Callable[[float], None]
 class Plane:
     """A cluster in this process. Use it as a context manager: it holds HTTP connections to the hooks.
 
-    `crds` are served from the start. Controllers are CompositeController objects, applied like any other. `nodes` are
+    `crds` are served from the start. Controllers are CompositeController and DecoratorController
+    objects, applied like any other. `nodes` are
     Node objects, or the names of nodes that take any Pod. `faults`, `kubelet`, `nodes` and `network` are what can be
     made to go wrong. `kueue` is how Kueue is configured, where it is installed.
     """
@@ -53,11 +60,13 @@ class Plane:
         self.network = Network(self.clock)
         self._client = httpx.Client(transport=self.network, trust_env=False)
         Collector(self.store, self.clock)
+        Namespaces(self.store, self.clock)
         Scheduler(self.store, self.clock, durations.bind)
         TaintEviction(self.store, self.clock)
         self.faults = Faults(self.clock)
         self.kubelet = Kubelet(self.store, self.clock, durations, self.faults)
         self.nodes = Nodes(self.store, self.clock, self.kubelet)
+        PodCollector(self.store, self.clock)
         self.metacontroller = Metacontroller(self.store, self.clock, self._client)
         for space in ("default", "kube-system"):
             self._make_namespace(space)
@@ -76,6 +85,19 @@ class Plane:
         for resource in from_crd(crd):
             self.discovery.add(resource)
 
+    def withdraw(self, crd: JSON) -> None:
+        """Deletes a CustomResourceDefinition: its objects go, and once the last is gone its kind is served no more."""
+        for resource in from_crd(crd):
+            for obj in self.store.all_of(resource):
+                self.store.delete(resource, namespace(obj), name(obj))
+            self._retire(resource)
+
+    def _retire(self, resource: Resource) -> None:
+        if self.store.versions(resource):
+            self.clock.after(_RETIRE_SECONDS, lambda: self._retire(resource))
+        else:
+            self.discovery.remove(resource)
+
     def apply(self, manifest: JSON) -> JSON:
         """Creates the object, or replaces its spec, labels and annotations; a namespace that is missing is made.
 
@@ -91,6 +113,7 @@ class Plane:
             return self.store.create(manifest)
         edited = {key: stored["metadata"].get(key) for key in ("ownerReferences", "finalizers")}
         own = {key: value for key, value in edited.items() if value is not None} | manifest["metadata"]
+        own["resourceVersion"] = stored["metadata"]["resourceVersion"]
         return self.store.update({**manifest, "metadata": own})
 
     def _make_namespace(self, space: str) -> None:
@@ -107,10 +130,10 @@ class Plane:
         """All objects of a kind, of one namespace where it is given."""
         return self.store.all_of(self._resource(kind_key), space)
 
-    def delete(self, kind_key: str, qualified: str) -> None:
-        """Asks for background deletion. Raises NotFound."""
+    def delete(self, kind_key: str, qualified: str, propagation: Propagation = "Background") -> None:
+        """Asks for deletion. Raises NotFound."""
         space, _, title = qualified.rpartition("/")
-        self.store.delete(self._resource(kind_key), space, title)
+        self.store.delete(self._resource(kind_key), space, title, propagation=propagation)
 
     def _resource(self, kind_key: str) -> Resource:
         kind, _, api_version = kind_key.partition(".")

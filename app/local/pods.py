@@ -1,57 +1,33 @@
-"""Pods as the API server admits them: defaults of Kubernetes 1.35, and the edits that it refuses."""
+"""Pods as the API server admits them: what admission adds, and the edits that it refuses."""
 
 from app.kube.hook import JSON
+from app.local.podchecks import require_types, spec_problems
+from app.local.podspec import filled_spec
 from app.local.schema import Problem
-from app.local.typed import omit_empty
-from app.local.values import clone, listed, mapping, same
+from app.local.typed import sent_back
+from app.local.values import listed, mapping, same
 
-_PROBES = ("startupProbe", "readinessProbe", "livenessProbe")
-_PROBE_DEFAULTS = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
 _NODE_GONE = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
-_POD_DEFAULTS: JSON = {
-    "restartPolicy": "Always",
-    "dnsPolicy": "ClusterFirst",
-    "schedulerName": "default-scheduler",
-    "terminationGracePeriodSeconds": 30,
-    "enableServiceLinks": True,
-    "securityContext": {},
-    "preemptionPolicy": "PreemptLowerPriority",
-    "priority": 0,
-}
+# What a Pod has and a template has not: set by admission plugins.
+_ADMITTED: JSON = {"enableServiceLinks": True, "preemptionPolicy": "PreemptLowerPriority", "priority": 0}
 
 
 def admit_pod(obj: JSON, stored: JSON | None) -> tuple[JSON, list[Problem]]:
-    """A Pod with its defaults; without a container that has a name and an image it is refused."""
-    pod = omit_empty(obj)
+    """A Pod with its defaults. Raises BadRequest."""
+    pod = sent_back(obj)
     spec = mapping(pod.get("spec"))
-    found = _container_problems(spec)
-    if found:
-        return pod, found
+    require_types(pod, spec)
     if stored is not None:
-        return pod, _pod_edit_problems(mapping(stored.get("spec")), spec)
+        return pod, _edit_problems(mapping(stored.get("spec")), spec)
     account = spec.get("serviceAccountName", "default")
-    pod["spec"] = {**_POD_DEFAULTS, **spec, "serviceAccountName": account, "serviceAccount": account}
-    pod["spec"]["containers"] = [_container(one) for one in spec["containers"]]
-    pod["spec"]["tolerations"] = _tolerations(listed(spec.get("tolerations")))
-    if "volumes" in spec:
-        pod["spec"]["volumes"] = [_volume(one) for one in spec["volumes"]]
-    pod["status"] = {"phase": "Pending", "qosClass": qos_class(pod["spec"])}
-    return pod, []
+    filled = _ADMITTED | filled_spec({**spec, "serviceAccountName": account})
+    filled["tolerations"] = _tolerations(listed(spec.get("tolerations")))
+    pod["spec"] = filled
+    pod["status"] = {"phase": "Pending", "qosClass": qos_class(filled)}
+    return pod, list(spec_problems(filled))
 
 
-def _container_problems(spec: JSON) -> list[Problem]:
-    containers = listed(spec.get("containers"))
-    if not containers:
-        return [("spec.containers", "Required value")]
-    return [
-        (f"spec.containers[{index}].{field}", "Required value")
-        for index, one in enumerate(containers)
-        for field in ("name", "image")
-        if not mapping(one).get(field)
-    ]
-
-
-def _pod_edit_problems(before: JSON, after: JSON) -> list[Problem]:
+def _edit_problems(before: JSON, after: JSON) -> list[Problem]:
     """Of a Pod's spec only images, leaving gates, added tolerations and the deadline may change.
 
     While it has gates, its node selector may grow too.
@@ -60,64 +36,29 @@ def _pod_edit_problems(before: JSON, after: JSON) -> list[Problem]:
     selectors = mapping(old.get("nodeSelector")), mapping(new.get("nodeSelector"))
     if listed(before.get("schedulingGates")) and selectors[0].items() <= selectors[1].items():
         old, new = {**old, "nodeSelector": {}}, {**new, "nodeSelector": {}}
-    if same(old, new):
-        return []
-    message = (
-        "Forbidden: pod updates may not change fields other than `spec.containers[*].image`,"
-        "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations) "
-        "and `spec.schedulingGates` (only removals)"
-    )
-    return [("spec", message)]
+    if not same(old, new):
+        message = (
+            "Forbidden: pod updates may not change fields other than `spec.containers[*].image`,"
+            "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to "
+            "existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously "
+            "negative)"
+        )
+        return [("spec", message)]
+    added = [
+        one["name"] for one in listed(after.get("schedulingGates")) if one not in listed(before.get("schedulingGates"))
+    ]
+    if added:
+        words = f"Forbidden: only deletion is allowed, but found new scheduling gate '{added[0]}'"
+        return [("spec.schedulingGates", words)]
+    if any(one not in listed(after.get("tolerations")) for one in listed(before.get("tolerations"))):
+        return [("spec.tolerations", "Forbidden: existing toleration can not be modified except its tolerationSeconds")]
+    return []
 
 
 def _frozen(spec: JSON) -> JSON:
     free = {"schedulingGates", "tolerations", "activeDeadlineSeconds", "containers"}
     containers = [{k: v for k, v in one.items() if k != "image"} for one in listed(spec.get("containers"))]
     return {key: value for key, value in spec.items() if key not in free} | {"containers": containers}
-
-
-def _container(container: JSON) -> JSON:
-    filled = {
-        "imagePullPolicy": "Always" if _latest(str(container["image"])) else "IfNotPresent",
-        "terminationMessagePath": "/dev/termination-log",
-        "terminationMessagePolicy": "File",
-        "resources": {},
-        **container,
-    }
-    for probe in _PROBES:
-        if probe in filled:
-            filled[probe] = _probe(filled[probe])
-    if "ports" in filled:
-        filled["ports"] = [{"protocol": "TCP", **port} for port in filled["ports"]]
-    filled["resources"] = _resources(mapping(filled["resources"]))
-    # Go drops an empty value of a variable; the variable itself stays.
-    if "env" in filled:
-        filled["env"] = [{k: v for k, v in one.items() if (k, v) != ("value", "")} for one in filled["env"]]
-    return filled
-
-
-def _latest(image: str) -> bool:
-    tag = image.rpartition("/")[2].partition("@")
-    return not tag[1] and tag[0].partition(":")[2] in {"", "latest"}
-
-
-def _probe(probe: JSON) -> JSON:
-    filled = {**_PROBE_DEFAULTS, **probe}
-    if "httpGet" in filled:
-        filled["httpGet"] = {"scheme": "HTTP", "path": "/", **filled["httpGet"]}
-    return filled
-
-
-def _resources(resources: JSON) -> JSON:
-    """Quantities are stored as strings, and a limit without a request is a request too."""
-    found: JSON = {
-        part: {key: str(value) for key, value in mapping(resources.get(part)).items()}
-        for part in ("limits", "requests")
-        if part in resources
-    }
-    if "limits" in found:
-        found["requests"] = found["limits"] | found.get("requests", {})
-    return found
 
 
 def _tolerations(stated: list[JSON]) -> list[JSON]:
@@ -129,14 +70,6 @@ def _tolerations(stated: list[JSON]) -> list[JSON]:
         if key not in said
     ]
     return stated + added
-
-
-def _volume(volume: JSON) -> JSON:
-    filled = clone(volume)
-    for source in ("configMap", "secret", "projected", "downwardAPI"):
-        if source in filled:
-            filled[source] = {"defaultMode": 420, **filled[source]}
-    return dict(filled)
 
 
 def qos_class(spec: JSON) -> str:

@@ -4,13 +4,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from app.kube.hook import JSON
-from app.local import schema as structural
+from app.local.clock import Clock
 from app.local.errors import Invalid, UnknownKind
+from app.local.metadata import metadata_problems
 from app.local.schema import Problem
-from app.local.values import listed, mapping, name
+from app.local.values import name
 
 # From the object as sent (and the stored one on an update) to the object as stored, and what is wrong with it.
 Admit = Callable[[JSON, JSON | None], tuple[JSON, list[Problem]]]
+# How often clients ask anew which kinds are served.
+DISCOVERY_SECONDS = 30.0
 
 
 def as_sent(obj: JSON, _: JSON | None) -> tuple[JSON, list[Problem]]:
@@ -20,14 +23,20 @@ def as_sent(obj: JSON, _: JSON | None) -> tuple[JSON, list[Problem]]:
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """One kind. `generation` says whether its objects count spec changes, `status` whether status is a subresource."""
+    """One kind.
+
+    `status` says whether status is a subresource. `counted` are the paths whose changes count a generation, None where
+    the kind has no generation; an empty path is everything but the metadata and a status that is a subresource.
+    `name_rule` is a key of `app.local.metadata.NAME_RULES`.
+    """
 
     api_version: str
     plural: str
     kind: str
     namespaced: bool = True
-    generation: bool = False
     status: bool = False
+    counted: tuple[str, ...] | None = None
+    name_rule: str = "subdomain"
     admit: Admit = as_sent
     custom: bool = False
 
@@ -37,65 +46,34 @@ class Resource:
         return f"{self.kind}.{self.api_version}"
 
     @property
+    def group(self) -> str:
+        """The API group, empty for the core group."""
+        return self.api_version.rpartition("/")[0]
+
+    @property
     def qualified(self) -> str:
         """How error messages name it: `deployments.apps`, or `pods` in the core group."""
-        group, slash, _ = self.api_version.rpartition("/")
-        return f"{self.plural}.{group}" if slash else self.plural
+        return f"{self.plural}.{self.group}" if self.group else self.plural
 
     def check(self, obj: JSON, stored: JSON | None = None) -> JSON:
-        """The object as the API server stores it. Raises Invalid (422) with everything that is wrong."""
-        admitted, found = self.admit(obj, stored)
-        if found:
-            raise Invalid(f"{self.kind}{self.qualified.removeprefix(self.plural)}", name(obj), found)
+        """The object as the API server stores it. Raises Invalid (422) with everything that is wrong, BadRequest."""
+        found = list(metadata_problems(obj, self.name_rule))
+        admitted, broken = self.admit(obj, stored)
+        if found or broken:
+            kind = f"{self.kind}.{self.group}" if self.group else self.kind
+            raise Invalid(kind, name(obj), found + broken)
         return admitted
 
 
-def from_crd(crd: JSON) -> list[Resource]:
-    """The resources that a CustomResourceDefinition brings: one per served version."""
-    spec = mapping(crd.get("spec"))
-    names, group = mapping(spec.get("names")), spec.get("group")
-    return [
-        Resource(
-            api_version=f"{group}/{version['name']}",
-            plural=names["plural"],
-            kind=names["kind"],
-            namespaced=spec.get("scope") != "Cluster",
-            generation=True,
-            status="status" in mapping(version.get("subresources")),
-            admit=_admit_custom(mapping(mapping(version.get("schema")).get("openAPIV3Schema"))),
-            custom=True,
-        )
-        for version in listed(spec.get("versions"))
-        if version.get("served", True)
-    ]
-
-
-def _admit_custom(schema: JSON) -> Admit:
-    """Pruning, defaults and refusals of a structural schema. Metadata is the API server's own, except its bounds."""
-    body = {**schema, "properties": {k: v for k, v in mapping(schema.get("properties")).items() if k != "metadata"}}
-
-    def admit(obj: JSON, _: JSON | None) -> tuple[JSON, list[Problem]]:
-        envelope = {key: obj[key] for key in ("apiVersion", "kind", "metadata") if key in obj}
-        content = {key: value for key, value in obj.items() if key not in envelope}
-        filled = structural.apply_defaults(body, structural.prune(body, content))
-        return envelope | filled, list(structural.problems(schema, envelope | filled))
-
-    return admit
-
-
-class Discovery:
-    """What is served, by resource name and by kind."""
+class Kinds:
+    """Kinds by resource name and by kind."""
 
     def __init__(self, resources: Iterable[Resource] = ()) -> None:
-        self._by_resource: dict[tuple[str, str], Resource] = {}
-        self._by_kind: dict[tuple[str, str], Resource] = {}
-        for one in resources:
-            self.add(one)
+        self._hold(resources)
 
-    def add(self, one: Resource) -> None:
-        """Serves one more kind."""
-        self._by_resource[one.api_version, one.plural] = one
-        self._by_kind[one.api_version, one.kind] = one
+    def _hold(self, resources: Iterable[Resource]) -> None:
+        self._by_kind = {(one.api_version, one.kind): one for one in resources}
+        self._by_resource = {(one.api_version, one.plural): one for one in self._by_kind.values()}
 
     def resource(self, api_version: str, plural: str) -> Resource:
         """The kind of a resource name such as `pods`. Raises UnknownKind in Metacontroller's words."""
@@ -121,3 +99,77 @@ class Discovery:
     def of(self, obj: JSON) -> Resource:
         """The kind of an object. Raises UnknownKind."""
         return self.kind(str(obj.get("apiVersion", "")), str(obj.get("kind", "")))
+
+
+class Discovery(Kinds):
+    """What is served now."""
+
+    def __init__(self, resources: Iterable[Resource] = ()) -> None:
+        super().__init__(resources)
+        self._listeners: list[Callable[[], None]] = []
+
+    def before_change(self, listener: Callable[[], None]) -> None:
+        """Calls `listener` before each change."""
+        self._listeners.append(listener)
+
+    def add(self, one: Resource) -> None:
+        """Serves one more kind."""
+        self._announce()
+        self._by_resource[one.api_version, one.plural] = one
+        self._by_kind[one.api_version, one.kind] = one
+
+    def remove(self, one: Resource) -> None:
+        """Serves a kind no more."""
+        self._announce()
+        self._by_resource.pop((one.api_version, one.plural), None)
+        self._by_kind.pop((one.api_version, one.kind), None)
+
+    def _announce(self) -> None:
+        for listener in self._listeners:
+            listener()
+
+    def all(self) -> list[Resource]:
+        """Every kind that is served."""
+        return list(self._by_kind.values())
+
+    def as_known(self, clock: Clock) -> Kinds:
+        """The kinds as a client knows them that asks from time to time."""
+        return KnownKinds(self, clock)
+
+
+class KnownKinds(Kinds):
+    """The kinds as a client knows them: as they were when it last asked, every DISCOVERY_SECONDS since its start."""
+
+    def __init__(self, served: Discovery, clock: Clock) -> None:
+        super().__init__()
+        self._served = served
+        self._clock = clock
+        self._asked_at: float | None = None
+        served.before_change(self._settle)
+
+    def _settle(self) -> None:
+        """Before kinds change: what was asked until now is answered as they were."""
+        if self._asked_at is not None:
+            self._refresh()
+
+    def _refresh(self) -> None:
+        now = self._clock.elapsed
+        if self._asked_at is not None and now < self._asked_at + DISCOVERY_SECONDS:
+            return
+        self._asked_at = now // DISCOVERY_SECONDS * DISCOVERY_SECONDS
+        self._hold(self._served.all())
+
+    def until_refresh(self) -> float:
+        """Seconds until it asks again."""
+        self._refresh()
+        return (self._asked_at or 0) + DISCOVERY_SECONDS - self._clock.elapsed
+
+    def resource(self, api_version: str, plural: str) -> Resource:
+        """As Kinds.resource."""
+        self._refresh()
+        return super().resource(api_version, plural)
+
+    def kind(self, api_version: str, kind: str) -> Resource:
+        """As Kinds.kind."""
+        self._refresh()
+        return super().kind(api_version, kind)

@@ -1,59 +1,83 @@
 """The API server's writes: what clients rely on when they create, update and delete.
 
-UIDs, generations (of spec changes and of a deletion's begin), finalizers and graceful deletion, optimistic
-concurrency, status as a subresource. UIDs come from a hash and a counter, so that the same run gives the same objects.
+UIDs, generations, finalizers and graceful deletion, optimistic concurrency, managedFields, status as a subresource.
+UIDs come from a hash and a counter, so that the same run gives the same objects.
 """
 
 import hashlib
 import uuid
-from datetime import timedelta
 
 from app.kube import times
 from app.kube.hook import JSON
 from app.local.clock import Clock
-from app.local.errors import AlreadyExists, Conflict, Invalid
+from app.local.deletion import Propagation, begun, complete
+from app.local.errors import AlreadyExists, Conflict, Forbidden, Invalid
+from app.local.fields import track
 from app.local.resources import Discovery, Resource
 from app.local.table import Table
-from app.local.values import clone, finalizers, mapping, meta, name, namespace, same, terminating, uid
+from app.local.values import clone, mapping, meta, name, namespace, same, terminating, uid
 
-_SYSTEM = ("uid", "creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds")
-_POD = "Pod.v1"
+_SYSTEM = ("uid", "creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields")
+# Letters of generated names: without vowels, so that they spell nothing.
+_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 
 
 class Store(Table):
-    """The objects and their writes. Refusals are `app.local.errors.ApiError`."""
+    """The objects and their writes. Refusals are `app.local.errors.ApiError`.
+
+    `manager` is under which name managedFields record a write.
+    """
 
     def __init__(self, clock: Clock, discovery: Discovery) -> None:
         super().__init__(discovery)
         self._clock = clock
         self._created = 0
 
-    def create(self, obj: JSON) -> JSON:
-        """Stores a new object and returns it as stored.
+    def create(self, obj: JSON, *, manager: str = "kubectl") -> JSON:
+        """As `put_new`, and returns a copy."""
+        return dict(clone(self.put_new(obj, manager)))
 
-        Raises UnknownKind, NotFound (no such namespace), Invalid, and only then AlreadyExists: a real API server
-        validates before it looks whether the name is taken.
+    def update(self, obj: JSON, *, manager: str = "kubectl") -> JSON:
+        """As `put`, and returns a copy."""
+        return dict(clone(self.put(obj, manager)))
+
+    def update_status(self, obj: JSON, *, manager: str = "kubelet") -> JSON:
+        """As `put_status`, and returns a copy."""
+        return dict(clone(self.put_status(obj, manager)))
+
+    def put_new(self, obj: JSON, manager: str) -> JSON:
+        """Stores a new object and returns it as stored, which is not to be changed.
+
+        Raises UnknownKind, NotFound (no such namespace), Forbidden (it is being deleted), BadRequest, Invalid, and only
+        then AlreadyExists: a real API server validates before it looks whether the name is taken.
         """
         resource = self.discovery.of(obj)
-        obj = clone(obj)
-        if not name(obj):
-            raise Invalid(resource.kind, "", [("metadata.name", "Required value: name or generateName is required")])
+        obj = self._named(resource, clone(obj))
         space = self._namespace_of(resource, obj)
         if resource.status:
             obj.pop("status", None)
         obj = resource.check(obj)
-        if self.find(resource, space, name(obj)) is not None:
+        if self.look(resource, space, name(obj)) is not None:
             raise AlreadyExists(f'{resource.qualified} "{name(obj)}" already exists')
         self._created += 1
+        now = times.render(self._clock.now())
         own = {key: value for key, value in meta(obj).items() if key not in {*_SYSTEM, "resourceVersion"}}
-        obj["metadata"] = own | {
-            "uid": self._new_uid(resource, space, name(obj)),
-            "creationTimestamp": times.render(self._clock.now()),
-            **({"generation": 1} if resource.generation else {}),
-        }
+        obj["metadata"] = own | {"uid": self._new_uid(resource, space, name(obj)), "creationTimestamp": now}
+        if resource.counted is not None:
+            obj["metadata"]["generation"] = 1
         if resource.key == "Service.v1":
             self._assign_address(obj)
+        obj["metadata"] |= _managed(track(None, obj, manager, now))
         return self._put(resource, None, obj)
+
+    def _named(self, resource: Resource, obj: JSON) -> JSON:
+        metadata = obj.setdefault("metadata", {})
+        if not name(obj) and metadata.get("generateName"):
+            digest = hashlib.sha256(f"{self._created}/{resource.key}".encode()).digest()
+            metadata["name"] = metadata["generateName"] + "".join(_LETTERS[one % len(_LETTERS)] for one in digest[:5])
+        if not name(obj):
+            raise Invalid(resource.kind, "", [("metadata.name", "Required value: name or generateName is required")])
+        return obj
 
     def _namespace_of(self, resource: Resource, obj: JSON) -> str:
         if not resource.namespaced:
@@ -62,7 +86,9 @@ class Store(Table):
         space = namespace(obj)
         if not space:
             raise Invalid(resource.kind, name(obj), [("metadata.namespace", "Required value")])
-        self._stored(self.discovery.kind("v1", "Namespace"), "", space)
+        if terminating(self._stored(self.discovery.kind("v1", "Namespace"), "", space)):
+            words = f"unable to create new content in namespace {space} because it is being terminated"
+            raise Forbidden(f'{resource.qualified} "{name(obj)}" is forbidden: {words}')
         return space
 
     def _new_uid(self, resource: Resource, space: str, title: str) -> str:
@@ -74,11 +100,13 @@ class Store(Table):
             address = f"10.96.{self._created // 250 % 250}.{self._created % 250 + 1}"
             service["spec"] |= {"clusterIP": address, "clusterIPs": [address]}
 
-    def update(self, obj: JSON) -> JSON:
+    def put(self, obj: JSON, manager: str) -> JSON:
         """Replaces everything but the status (where that is a subresource) and system metadata.
 
-        Raises NotFound, Conflict (another UID, or not the stored resourceVersion), Invalid. Without a difference
-        nothing is written. The removal of the last finalizer completes a deletion.
+        Returns it as stored, which is not to be changed.
+
+        Raises NotFound, Conflict (another UID, or not the stored resourceVersion), BadRequest, Invalid. Without a
+        difference nothing is written. The removal of the last finalizer completes a deletion.
         """
         resource = self.discovery.of(obj)
         old = self._stored(resource, namespace(obj), name(obj))
@@ -87,29 +115,44 @@ class Store(Table):
         _keep_system_fields(obj["metadata"], old["metadata"])
         if resource.status:
             obj.pop("status", None)
-            obj |= {"status": clone(old["status"])} if "status" in old else {}
-        obj = resource.check(obj, clone(old))
-        if resource.generation and not same(_content(old), _content(obj)):
+            obj |= {"status": old["status"]} if "status" in old else {}
+        obj = resource.check(obj, old)
+        if resource.counted is not None and not same(_counted(resource, old), _counted(resource, obj)):
             obj["metadata"]["generation"] = old["metadata"]["generation"] + 1
+        obj["metadata"].pop("managedFields", None)
+        obj["metadata"] |= _managed(track(old, obj, manager, times.render(self._clock.now())))
         return self._replace(resource, old, obj)
 
-    def update_status(self, obj: JSON) -> JSON:
-        """Replaces the status alone. Raises NotFound, Conflict, Invalid."""
+    def put_status(self, obj: JSON, manager: str) -> JSON:
+        """Replaces the status alone; returns the object as stored, which is not to be changed.
+
+        Raises NotFound, Conflict, Invalid.
+        """
         resource = self.discovery.of(obj)
         old = self._stored(resource, namespace(obj), name(obj))
         _check_current(resource, old, obj)
-        new = {**clone(old), "status": clone(obj.get("status", {}))}
-        return self._replace(resource, old, resource.check(new, clone(old)) if resource.custom else new)
+        new = {**old, "status": clone(obj.get("status", {}))}
+        if resource.custom:
+            new = resource.check(new, old)
+        managed = track(old, new, manager, times.render(self._clock.now()), "status")
+        return self._replace(resource, old, {**new, "metadata": meta(old) | _managed(managed)})
 
     def bind(self, pod: JSON, node: str) -> None:
-        """The binding subresource: sets the node of a Pod. Like the real one it counts no generation."""
+        """The binding subresource: sets the node of a Pod. Like the real one it counts no generation and no manager."""
         resource = self.discovery.kind("v1", "Pod")
         old = self._stored(resource, namespace(pod), name(pod))
-        new = clone(old)
-        new["spec"]["nodeName"] = node
-        self._replace(resource, old, new)
+        self._replace(resource, old, {**old, "metadata": dict(meta(old)), "spec": {**old["spec"], "nodeName": node}})
 
-    def delete(self, resource: Resource, space: str, title: str, *, uid_is: str = "", grace: int | None = None) -> None:
+    def delete(
+        self,
+        resource: Resource,
+        space: str,
+        title: str,
+        *,
+        uid_is: str = "",
+        grace: int | None = None,
+        propagation: Propagation | None = None,
+    ) -> None:
         """Asks for deletion; a `grace` of 0 seconds takes a Pod away at once.
 
         A bound Pod stays, terminating, until the kubelet deletes it with a grace of 0; whatever has finalizers stays
@@ -117,31 +160,41 @@ class Store(Table):
         """
         old = self._stored(resource, space, title)
         if uid_is and uid(old) != uid_is:
-            raise Conflict(f'{resource.qualified} "{title}": the UID {uid_is} in the precondition is another object\'s')
-        seconds = _grace(resource, old) if grace is None else grace
-        new = clone(old)
-        if not terminating(old):
-            due = times.render(self._clock.now() + timedelta(seconds=seconds))
-            new["metadata"] |= {"deletionTimestamp": due, "deletionGracePeriodSeconds": seconds}
-            if resource.generation:
-                new["metadata"]["generation"] += 1
-        elif seconds == 0:
-            new["metadata"]["deletionGracePeriodSeconds"] = 0
-        self._replace(resource, old, new)
+            raise Conflict(
+                f'Operation cannot be fulfilled on {resource.kind} "{title}": the UID in the precondition ({uid_is}) '
+                f"does not match the UID in record ({uid(old)}). The object might have been deleted and then recreated"
+            )
+        self._replace(resource, old, begun(resource, old, self._clock.now(), grace, propagation))
+
+    def finalize_namespace(self, title: str) -> None:
+        """The finalize subresource of a namespace: nothing is left in it."""
+        resource = self.discovery.kind("v1", "Namespace")
+        old = self._stored(resource, "", title)
+        spec = {key: value for key, value in mapping(old.get("spec")).items() if key != "finalizers"}
+        self._replace(resource, old, {**old, "metadata": dict(meta(old)), "spec": spec})
 
     def _replace(self, resource: Resource, old: JSON, new: JSON) -> JSON:
-        waits = resource.key == _POD and meta(new).get("deletionGracePeriodSeconds", 0) > 0
-        if terminating(new) and not finalizers(new) and not waits:
-            return self._drop(resource, old, new)
+        if complete(resource, new):
+            return self._drop(resource, old, {**new, "metadata": dict(meta(new))})
         if same(old, new):
-            return dict(clone(old))
+            return old
         return self._put(resource, old, new)
 
 
+def _managed(entries: tuple[JSON, ...]) -> JSON:
+    return {"managedFields": entries} if entries else {}
+
+
 def _check_current(resource: Resource, old: JSON, obj: JSON) -> None:
+    stated = meta(obj)
+    if resource.custom and "resourceVersion" not in stated:
+        raise Invalid(
+            f"{resource.kind}.{resource.group}",
+            name(obj),
+            [("metadata.resourceVersion", "Invalid value: 0: must be specified for an update")],
+        )
     for field in ("uid", "resourceVersion"):
-        stated = meta(obj).get(field)
-        if stated is not None and stated != old["metadata"][field]:
+        if stated.get(field) is not None and stated[field] != old["metadata"][field]:
             raise Conflict(
                 f'Operation cannot be fulfilled on {resource.qualified} "{name(obj)}": the object has been modified; '
                 "please apply your changes to the latest version and try again"
@@ -155,14 +208,14 @@ def _keep_system_fields(new: JSON, old: JSON) -> None:
             new[field] = old[field]
 
 
-def _content(obj: JSON) -> JSON:
-    """What generation counts: everything but metadata and status."""
-    return {key: value for key, value in obj.items() if key not in {"metadata", "status"}}
-
-
-def _grace(resource: Resource, obj: JSON) -> int:
-    """Seconds of grace: none but for a Pod that is bound to a node and has not ended."""
-    spec, status = mapping(obj.get("spec")), mapping(obj.get("status"))
-    if resource.key != _POD or not spec.get("nodeName") or status.get("phase") in {"Succeeded", "Failed"}:
-        return 0
-    return int(spec.get("terminationGracePeriodSeconds", 30))
+def _counted(resource: Resource, obj: JSON) -> list[object]:
+    """What generation counts."""
+    aside = {"metadata", "status"} if resource.status else {"metadata"}
+    found: list[object] = []
+    for path in resource.counted or ():
+        if path == "":
+            found.append({key: value for key, value in obj.items() if key not in aside})
+        else:
+            head, _, tail = path.partition(".")
+            found.append(mapping(obj.get(head)).get(tail) if tail else obj.get(head))
+    return found

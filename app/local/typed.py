@@ -2,10 +2,18 @@
 
 from typing import Any
 
+from app.kube.hook import JSON
+
 # Maps that the server's Go types drop when they are empty.
 _OMITTED_EMPTY = frozenset(
     {"annotations", "labels", "nodeSelector", "limits", "requests", "selector", "matchLabels", "data", "binaryData"}
 )
+
+
+def sent_back(obj: JSON) -> JSON:
+    """An object as Kubernetes' own types send it back. Its status is left alone: nobody but its owner writes it."""
+    kept: JSON = omit_empty({key: value for key, value in obj.items() if key != "status"})
+    return kept | ({"status": obj["status"]} if "status" in obj else {})
 
 
 def omit_empty(value: Any) -> Any:

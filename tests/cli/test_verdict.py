@@ -63,7 +63,7 @@ def test_a_missing_status_is_a_wiped_one() -> None:
         ({"children": {}}, "cannot unmarshal object into Go struct field CompositeHookResponse.children"),
         ({"children": [], "resyncAfterSeconds": "3"}, "cannot unmarshal string"),
         ({"children": [{"apiVersion": "v1", "metadata": {"name": "x"}}]}, "Object 'Kind' is missing"),
-        ({"children": [{"apiVersion": "v1", "kind": "Pod", "metadata": []}]}, "a child is no object with kind"),
+        ({"children": [{"apiVersion": "v1", "kind": "Pod", "metadata": []}]}, "cannot unmarshal array into an object"),
         (b"not json", "can't unmarshal webhookResponse"),
         (b"null", "cannot unmarshal null"),
         (
@@ -167,7 +167,7 @@ def test_a_decorators_answer_is_judged_by_its_own_fields() -> None:
     ("document", "words"),
     [
         ({"children": []}, 'unknown field "children"'),
-        ({"attachments": [{"apiVersion": "v1"}]}, "a child is no object with kind"),
+        ({"attachments": [{"apiVersion": "v1"}]}, "Object 'Kind' is missing in"),
         ({"labels": []}, "DecoratorHookResponse.labels of type map[string]*string"),
     ],
 )

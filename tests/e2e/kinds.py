@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from app.kube.hook import JSON
+from app.local.clock import Clock
 from app.local.errors import UnknownKind
 from app.local.resources import Discovery, Resource
 
@@ -49,7 +50,26 @@ class Kinds(Discovery):
         for one in served:
             if "/" not in one["name"]:
                 plural = str(one["name"])
-                self.add(Resource(api_version, plural, one["kind"], one["namespaced"], status=plural in with_status))
+                self.add(
+                    Resource(
+                        api_version,
+                        plural,
+                        one["kind"],
+                        one["namespaced"],
+                        status=plural in with_status,
+                        custom=_is_custom(api_version),
+                    )
+                )
+
+    def as_known(self, _clock: Clock) -> "Kinds":
+        """What the server has now: it is asked anew for what is not known."""
+        return self
+
+
+def _is_custom(api_version: str) -> bool:
+    """Whether the kinds of a group come from CustomResourceDefinitions, by its name."""
+    group = api_version.partition("/")[0]
+    return "." in group and (not group.endswith(".k8s.io") or group.split(".")[0] == "metacontroller")
 
 
 def path_of(resource: Resource, space: str = "", title: str = "", sub: str = "") -> str:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 from app.kube.hook import JSON
 from app.local.clock import Clock
+from app.local.deletion import Propagation
 from app.local.errors import NotFound
 from app.local.resources import Resource
 from app.local.store import Store
@@ -117,15 +118,23 @@ class RemoteStore(Store):
             return found
         return self._api.call("GET", path_of(resource, space, title))
 
+    def look(self, resource: Resource, space: str, title: str) -> JSON | None:
+        """The mirrored object of that namespace and name, or None; not to be changed."""
+        return self.follow(resource).objects.get((space if resource.namespaced else "", title))
+
+    def look_all(self, resource: Resource, space: str | None = None) -> Iterator[JSON]:
+        """The mirrored objects of a kind, sorted by namespace and name; not to be changed."""
+        held = self.follow(resource).objects
+        return iter([held[place] for place in sorted(held) if space is None or place[0] == space])
+
     def find(self, resource: Resource, space: str, title: str) -> JSON | None:
-        """The mirrored object of that namespace and name, or None."""
-        found = self.follow(resource).objects.get((space if resource.namespaced else "", title))
+        """A copy of the mirrored object of that namespace and name, or None."""
+        found = self.look(resource, space, title)
         return None if found is None else dict(clone(found))
 
     def all_of(self, resource: Resource, space: str | None = None) -> list[JSON]:
-        """The mirrored objects of a kind, sorted by namespace and name."""
-        held = self.follow(resource).objects
-        return [clone(held[place]) for place in sorted(held) if space is None or place[0] == space]
+        """Copies of the mirrored objects of a kind, sorted by namespace and name."""
+        return [clone(one) for one in self.look_all(resource, space)]
 
     def versions(self, resource: Resource) -> list[tuple[str, str, str, int]]:
         """Namespace, name, UID and generation of the mirrored objects of a kind, sorted."""
@@ -134,22 +143,41 @@ class RemoteStore(Store):
 
     def owned_by(self, owner: str, resource: Resource) -> list[JSON]:
         """The mirrored objects of a kind that name the UID `owner` as an owner."""
-        return [one for one in self.all_of(resource) if any(ref.get("uid") == owner for ref in owners(one))]
+        return [one for one in self.look_all(resource) if any(ref.get("uid") == owner for ref in owners(one))]
 
     def orphans(self, resource: Resource, space: str | None) -> list[JSON]:
         """The mirrored objects of a kind that have no controller."""
-        return [one for one in self.all_of(resource, space) if controller_of(one) is None]
+        return [one for one in self.look_all(resource, space) if controller_of(one) is None]
 
     def dependents(self, owner: str) -> list[JSON]:
         """The mirrored objects, of the kinds that are followed, that name the UID `owner` as an owner."""
         kinds = [self._api.kinds.of_key(key) for key in sorted(self._mirrors)]
         return [one for resource in kinds for one in self.owned_by(owner, resource)]
 
-    def create(self, obj: JSON) -> JSON:
+    def contents(self, space: str) -> list[JSON]:
+        """The mirrored objects of a namespace, of the kinds that are followed."""
+        kinds = [self._api.kinds.of_key(key) for key in sorted(self._mirrors)]
+        return [one for resource in kinds for one in self.look_all(resource, space)]
+
+    # Every write is the account's own: the server records its agent as the manager.
+
+    def create(self, obj: JSON, *, manager: str = "") -> JSON:
+        """As `put_new`."""
+        return self.put_new(obj, manager)
+
+    def update(self, obj: JSON, *, manager: str = "") -> JSON:
+        """As `put`."""
+        return self.put(obj, manager)
+
+    def update_status(self, obj: JSON, *, manager: str = "") -> JSON:
+        """As `put_status`."""
+        return self.put_status(obj, manager)
+
+    def put_new(self, obj: JSON, manager: str) -> JSON:
         """Creates the object on the server."""
         return self._noted(self._api.create(obj))
 
-    def update(self, obj: JSON) -> JSON:
+    def put(self, obj: JSON, manager: str) -> JSON:
         """Replaces the object on the server; an event is patched."""
         if self.discovery.of(obj).key == _EVENT:
             return self._noted(self._api.patch(obj, {key: value for key, value in obj.items() if key != "metadata"}))
@@ -160,15 +188,30 @@ class RemoteStore(Store):
             self._events[_EVENT, namespace(obj), name(obj)] = obj
         return obj
 
-    def update_status(self, obj: JSON) -> JSON:
+    def put_status(self, obj: JSON, manager: str) -> JSON:
         """Replaces the status of the object on the server."""
         return self._api.replace(obj, "status")
+
+    def finalize_namespace(self, title: str) -> None:
+        """Takes the server's own finalizer off a namespace."""
+        space = self.get(self._api.kinds.of_key("Namespace.v1"), "", title)
+        self._api.replace({**space, "spec": {}}, "finalize")
 
     def bind(self, pod: JSON, node: str) -> None:
         """Puts a Pod on a node."""
         self._api.bind(pod, node)
 
-    def delete(self, resource: Resource, space: str, title: str, *, uid_is: str = "", grace: int | None = None) -> None:
-        """Asks the server for background deletion."""
+    def delete(
+        self,
+        resource: Resource,
+        space: str,
+        title: str,
+        *,
+        uid_is: str = "",
+        grace: int | None = None,
+        propagation: Propagation | None = None,
+    ) -> None:
+        """Asks the server for background deletion, which is all that the loop asks for."""
+        assert propagation in {None, "Background"}
         identity = {"apiVersion": resource.api_version, "kind": resource.kind}
         self._api.delete({**identity, "metadata": {"namespace": space, "name": title}}, uid_is=uid_is, grace=grace)

@@ -1,7 +1,7 @@
 """A hook whose answers a test writes down, served over real HTTP, and a control plane that calls it."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from app.kube.canonical import dumps
 from app.kube.hook import JSON
 from app.local.clock import Clock
 from app.local.durations import Durations
@@ -125,11 +126,25 @@ PART_SCHEMA: JSON = {
     "required": ["spec"],
 }
 
+
+def service(title: str, **spec: Any) -> JSON:
+    """A Service on port 80."""
+    return an_object("v1", "Service", title, spec={"ports": [{"port": 80}], **spec})
+
+
+def deployment(title: str = "d", image: str = "engine:1", **spec: Any) -> JSON:
+    """A Deployment of one container `m` that is labelled `app: d`."""
+    template = {"metadata": {"labels": {"app": "d"}}, "spec": {"containers": [{"name": "m", "image": image}]}}
+    whole = {"selector": {"matchLabels": {"app": "d"}}, "template": template, **spec}
+    return an_object("apps/v1", "Deployment", title, spec=whole)
+
+
+DEPLOYMENT = "Deployment.apps/v1"
 CHILDREN = {"pods": ("v1", "OnDelete"), "configmaps": ("v1", "InPlace"), "parts": (API, "InPlace")}
 
 
 class World:
-    """A control plane with the kinds Thing (the parent) and Part, and a controller of Things that calls the hook."""
+    """A control plane with the kinds Thing (the parent) and Part, and controllers that call the hook."""
 
     def __init__(self, plane: Plane, hook: ScriptedHook) -> None:
         self.plane = plane
@@ -172,6 +187,49 @@ class World:
             }
         )
 
+    def decorator(
+        self,
+        hooks: tuple[str, ...] = ("sync",),
+        *,
+        resources: Iterable[JSON] = ({"apiVersion": "apps/v1", "resource": "deployments"},),
+        attachments: dict[str, tuple[str, str]] | None = None,
+        **spec: Any,
+    ) -> JSON:
+        """Applies a DecoratorController `dec`, of Deployments unless told otherwise, with Parts as attachments."""
+        webhooks = {hook: {"webhook": {"url": f"{self.hook.base_url}/{hook}"}, "version": "v2"} for hook in hooks}
+        rules = {"parts": (API, "OnDelete")} if attachments is None else attachments
+        return self.plane.apply(
+            {
+                "apiVersion": "metacontroller.k8s.io/v1alpha1",
+                "kind": "DecoratorController",
+                "metadata": {"name": "dec"},
+                "spec": {
+                    "resources": list(resources),
+                    "attachments": [
+                        {"apiVersion": version, "resource": resource, "updateStrategy": {"method": method}}
+                        for resource, (version, method) in rules.items()
+                    ],
+                    "hooks": webhooks,
+                    **spec,
+                },
+            }
+        )
+
+    def stored(self, kind_key: str, title: str) -> JSON:
+        """An object of namespace `t` as it is stored."""
+        found = self.plane.get(kind_key, f"t/{title}")
+        assert found is not None, f"no {kind_key} t/{title}"
+        return found
+
+    def edit(self, kind_key: str, title: str, **content: Any) -> JSON:
+        """Merges some content into an object of namespace `t`, as `kubectl patch` does; None takes a key away."""
+        return self.plane.store.update(_patched(self.stored(kind_key, title), content))
+
+    def poke(self, kind_key: str = THING, title: str = "a", seconds: float = 1) -> None:
+        """Calls the hook again through a label of the object, and lets the result settle."""
+        self.edit(kind_key, title, metadata={"labels": {"poke": f"at-{self.plane.clock.elapsed}"}})
+        self.plane.run_for(seconds)
+
     def thing(self, title: str = "a", spec: JSON | None = None) -> JSON:
         """Applies a Thing in namespace `t`."""
         return self.plane.apply(an_object(API, "Thing", title, spec=spec or {}))
@@ -202,7 +260,22 @@ def a_world(hook: ScriptedHook, durations: Durations | None = None) -> Iterator[
     """A fresh world around a hook that is already served."""
     with Plane([crd("Thing"), crd("Part", PART_SCHEMA)], durations=durations) as plane:
         hook.reset(plane.clock)
+        written: dict[str, bytes] = {}
+        plane.store.watch(lambda change: written.update({_version(change.new): dumps(change.new)}))
         yield World(plane, hook)
+        for obj in (one for resource in plane.discovery.all() for one in plane.store.look_all(resource)):
+            assert written.get(_version(obj), dumps(obj)) == dumps(obj), "a stored object was changed in place"
+
+
+def _version(obj: JSON) -> str:
+    return str(obj["metadata"]["resourceVersion"])
+
+
+def _patched(obj: Any, patch: JSON) -> JSON:
+    merged = dict(obj) if isinstance(obj, dict) else {}
+    for key, value in patch.items():
+        merged[key] = _patched(merged.get(key), value) if isinstance(value, dict) else value
+    return {key: value for key, value in merged.items() if value is not None}
 
 
 def an_object(api_version: str, kind: str, title: str, **content: Any) -> JSON:

@@ -1,99 +1,18 @@
-"""Defaults and refusals: structural schemas, Pods, Services, Secrets."""
+"""Kubernetes' own kinds: the defaults that admission fills, as on Kubernetes 1.35."""
 
 from typing import Any
 
 import pytest
 
 from app.kube.hook import JSON
-from app.local.builtin import BUILTIN, admit_service
+from app.local.builtin import BUILTIN
 from app.local.clock import Clock
 from app.local.errors import Invalid
 from app.local.pods import admit_pod, qos_class
 from app.local.resources import Discovery
-from app.local.schema import apply_defaults, problems, prune
+from app.local.services import admit_service
 from app.local.store import Store
 from tests.local.scripted import an_object, pod
-
-SCHEMA: JSON = {
-    "type": "object",
-    "properties": {
-        "count": {"type": "integer", "default": 1, "minimum": 0, "maximum": 9},
-        "roles": {
-            "type": "array",
-            "minItems": 1,
-            "maxItems": 2,
-            "items": {"type": "object", "properties": {"size": {"type": "integer", "default": 2}}},
-        },
-        "nested": {"type": "object", "properties": {"on": {"type": "boolean", "default": True}}},
-        "filled": {"type": "object", "default": {}, "properties": {"deep": {"type": "string", "default": "x"}}},
-        "name": {"type": "string", "minLength": 2, "maxLength": 3, "pattern": "^[a-z]+$"},
-        "kind": {"type": "string", "enum": ["A", "B"]},
-        "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
-        "map": {"type": "object", "maxProperties": 1, "additionalProperties": {"type": "string"}},
-        "amount": {"x-kubernetes-int-or-string": True, "anyOf": [{"type": "integer"}, {"type": "string"}]},
-        "maybe": {"type": "string", "nullable": True, "default": "d"},
-        "ratio": {"type": "number"},
-    },
-}
-
-
-@pytest.mark.parametrize(
-    ("value", "filled"),
-    [
-        ({}, {"count": 1, "filled": {"deep": "x"}, "maybe": "d"}),
-        ({"count": 0}, {"count": 0, "filled": {"deep": "x"}, "maybe": "d"}),
-        ({"count": None, "maybe": None}, {"count": 1, "maybe": None, "filled": {"deep": "x"}}),
-        ({"roles": [{}, {"size": 5}]}, {"roles": [{"size": 2}, {"size": 5}]}),
-        ({"nested": {}}, {"nested": {"on": True}}),
-        ({"filled": {}}, {"filled": {"deep": "x"}}),
-    ],
-)
-def test_defaults_are_filled_at_every_depth_that_is_present(value: JSON, filled: JSON) -> None:
-    assert filled.items() <= apply_defaults(SCHEMA, value).items()
-
-
-def test_a_default_is_not_shared_between_objects() -> None:
-    first = apply_defaults(SCHEMA, {})
-    first["filled"]["deep"] = "changed"
-    assert apply_defaults(SCHEMA, {})["filled"] == {"deep": "x"}
-
-
-def test_a_level_that_is_absent_stays_absent() -> None:
-    assert "nested" not in apply_defaults(SCHEMA, {})
-
-
-def test_unknown_fields_are_pruned_except_where_the_schema_keeps_them() -> None:
-    value = {"typo": 1, "free": {"any": 1}, "map": {"a": "b"}, "roles": [{"typo": 1, "size": 1}]}
-    assert prune(SCHEMA, value) == {"free": {"any": 1}, "map": {"a": "b"}, "roles": [{"size": 1}]}
-
-
-@pytest.mark.parametrize(
-    ("value", "found"),
-    [
-        ({"count": -1}, ("count", "Invalid value: -1 should be at least 0")),
-        ({"count": 10}, ("count", "Invalid value: 10 should be at most 9")),
-        ({"count": True}, ("count", "Invalid value: must be of type integer, not boolean")),
-        ({"count": None}, ("count", "Invalid value: must be of type integer, not null")),
-        ({"ratio": "1"}, ("ratio", "Invalid value: must be of type number, not string")),
-        ({"name": "a"}, ("name", "Invalid value: has 1 characters, at least 2 are needed")),
-        ({"name": "abcd"}, ("name", "Too long: has 4 characters, at most 3 are allowed")),
-        ({"name": "A1"}, ("name", "Invalid value: \"A1\" should match '^[a-z]+$'")),
-        ({"kind": "C"}, ("kind", 'Unsupported value: "C": supported values: "A", "B"')),
-        ({"roles": []}, ("roles", "Invalid value: has 0 items, at least 1 are needed")),
-        ({"roles": [{}, {}, {}]}, ("roles", "Too long: has 3 items, at most 2 are allowed")),
-        ({"roles": [{"size": "x"}]}, ("roles[0].size", "Invalid value: must be of type integer, not string")),
-        ({"map": {"a": "1", "b": "2"}}, ("map", "Too long: has 2 entries, at most 1 are allowed")),
-        ({"map": {"a": 1}}, ("map.a", "Invalid value: must be of type string, not integer")),
-        ({"amount": 1.5}, ("amount", "Invalid value: must be an integer or a string, not number")),
-    ],
-)
-def test_what_breaks_the_schema_is_named_with_its_path(value: JSON, found: tuple[str, str]) -> None:
-    assert list(problems(SCHEMA, value)) == [found]
-
-
-@pytest.mark.parametrize("value", [{}, {"maybe": None}, {"amount": 4}, {"amount": "4Gi"}, {"ratio": 1}, {"ratio": 0.5}])
-def test_what_fits_the_schema_is_accepted(value: JSON) -> None:
-    assert list(problems(SCHEMA, value)) == []
 
 
 def _admitted(obj: JSON) -> JSON:
@@ -196,7 +115,7 @@ def test_a_service_gets_an_address_that_later_updates_keep() -> None:
     assert found["spec"]["ports"] == [{"port": 80, "protocol": "TCP", "targetPort": 80}]
     updated = store.update(_service(ports=[{"port": 81}]))
     assert updated["spec"]["clusterIP"] == address
-    with pytest.raises(Invalid, match="field is immutable"):
+    with pytest.raises(Invalid, match="may not change once set"):
         store.update(_service(ports=[{"port": 81}], clusterIP="10.96.9.9"))
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from app.local.answers import COMPOSITE, CUSTOMIZE, AnswerError, read
-from tests.local.scripted import Reply, ScriptedHook, World, config, desired, stub
+from tests.local.scripted import Reply, ScriptedHook, World, config, desired, part, stub
 
 
 def _settled(world: World, hook: ScriptedHook) -> None:
@@ -82,13 +82,13 @@ def test_an_answer_that_is_not_understood_is_an_error_and_changes_nothing(
 
 def test_duplicate_keys_inside_a_child_are_not_looked_at() -> None:
     body = b'{"children":[{"kind":"ConfigMap","data":{"a":"1","a":"2"}}]}'
-    assert read(body, COMPOSITE, "T", "sync")["children"][0]["data"] == {"a": "2"}
+    assert read(body, COMPOSITE, "sync")["children"][0]["data"] == {"a": "2"}
 
 
 def test_an_unknown_field_of_a_related_rule_is_an_error() -> None:
     body = b'{"relatedResources":[{"apiVersion":"v1","resource":"pods","name":"x"}]}'
     with pytest.raises(AnswerError, match=r'unknown field "relatedResources\[0\].name"'):
-        read(body, CUSTOMIZE, "T", "customize")
+        read(body, CUSTOMIZE, "customize")
 
 
 @pytest.mark.parametrize("status", [201, 204, 304, 400, 412, 500, 503])
@@ -101,13 +101,21 @@ def test_any_status_but_200_is_an_error_with_the_whole_body(world: World, hook: 
     assert world.names("ConfigMap.v1") == ["a"]
 
 
+def test_a_long_body_is_in_the_event_whole(world: World, hook: ScriptedHook) -> None:
+    _settled(world, hook)
+    hook.answers("sync", Reply(b"x" * 3000, 500))
+    _poke(world)
+    assert world.events()[0].endswith("body: " + "x" * 3000)
+
+
 def test_a_hook_that_is_down_is_an_error_and_changes_nothing(world: World, hook: ScriptedHook) -> None:
     _settled(world, hook)
     controller = world.controller()
     controller["spec"]["hooks"]["sync"]["webhook"]["url"] = "http://127.0.0.1:1/sync"
     world.plane.store.update(controller)
     world.plane.run_for(0.2)
-    assert 'http error: Post "http://127.0.0.1:1/sync": ' in world.events()[0]
+    words = 'http error: Post "http://127.0.0.1:1/sync": dial tcp 127.0.0.1:1: connect: connection refused'
+    assert world.events()[0].endswith(words)
     assert world.names("ConfigMap.v1") == ["a"]
 
 
@@ -119,6 +127,31 @@ def test_observed_generation_is_metacontrollers_whatever_the_hook_says(world: Wo
     world.thing(spec={"v": 2})
     world.plane.run_for(1)
     assert world.stored_thing()["status"] == {"observedGeneration": 2}
+
+
+def test_observed_generation_is_written_although_children_fail_and_not_when_the_hook_does(
+    world: World, hook: ScriptedHook
+) -> None:
+    hook.answers("sync", desired(stub(part("p"))))
+    world.controller()
+    world.thing(spec={"v": 1})
+    world.plane.run_for(1)
+    assert world.events() != []
+    assert world.stored_thing()["status"] == {"observedGeneration": 1}
+    hook.answers("sync", Reply(b"no", 500))
+    world.thing(spec={"v": 2})
+    world.plane.run_for(1)
+    assert world.stored_thing()["status"] == {"observedGeneration": 1}
+
+
+def test_what_somebody_else_writes_into_the_status_is_wiped_at_once(world: World, hook: ScriptedHook) -> None:
+    hook.answers("sync", desired(status={"phase": "Up"}))
+    world.controller(parent={"ignoreStatusChanges": False})
+    world.thing()
+    world.plane.run_for(1)
+    world.plane.store.update_status({**world.stored_thing(), "status": {"phase": "Up", "theirs": 1}})
+    world.plane.run_for(0.06)
+    assert world.stored_thing()["status"] == {"phase": "Up", "observedGeneration": 1}
 
 
 def test_floats_and_nested_lists_in_a_status_survive_and_cause_no_further_sync(

@@ -118,8 +118,10 @@ def test_an_on_delete_pod_that_a_person_deletes_is_made_again_as_now_desired_und
     _start(world, hook, pod("p", "engine:1"))
     hook.answers("sync", desired(pod("p", "engine:2")))
     before = _pod(world)["metadata"]["uid"]
+    hook.calls.clear()
     world.plane.delete("Pod.v1", "t/p")
     world.plane.run_for(10)
+    assert {} in [call.request["children"]["Pod.v1"] for call in hook.calls], "a sync in between sees none"
     assert _pod(world)["metadata"]["uid"] != before
     assert _pod(world)["spec"]["containers"][0]["image"] == "engine:2"
 
@@ -229,6 +231,18 @@ def test_a_child_of_an_undeclared_kind_is_made_never_seen_and_never_deleted(worl
     hook.answers("sync", desired())
     _resync(world)
     assert world.names("Secret.v1") == ["s"]
+    assert world.events() == []
+
+
+def test_even_a_namespace_is_made_for_a_namespaced_parent_and_stays(world: World, hook: ScriptedHook) -> None:
+    space: JSON = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "made"}}
+    _start(world, hook, space)
+    assert world.plane.get("Namespace.v1", "made") is not None
+    hook.answers("sync", desired())
+    _resync(world)
+    world.plane.delete("Thing.test.example/v1", "t/a")
+    world.plane.run_for(60)
+    assert world.plane.get("Namespace.v1", "made") is not None
     assert world.events() == []
 
 

@@ -1,4 +1,4 @@
-"""Scheduler, kubelets and garbage collection over simulated time."""
+"""Scheduler and kubelets over simulated time."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -207,62 +207,6 @@ def test_the_startup_budget_is_delay_and_all_failures() -> None:
     assert startup_budget({"initialDelaySeconds": 5, "periodSeconds": 10, "failureThreshold": 180}) == 1805
 
 
-# Garbage collection
-
-
-def _owned(title: str, *owners: JSON) -> JSON:
-    obj = config(title)
-    obj["metadata"]["ownerReferences"] = [
-        {"apiVersion": "v1", "kind": "ConfigMap", "name": one["metadata"]["name"], "uid": one["metadata"]["uid"]}
-        for one in owners
-    ]
-    return obj
-
-
-def _names(plane: Plane) -> list[str]:
-    return [one["metadata"]["name"] for one in plane.all_of("ConfigMap.v1", "t")]
-
-
-def test_a_dependent_goes_with_its_last_owner(plane: Plane) -> None:
-    one, two = plane.apply(config("one")), plane.apply(config("two"))
-    plane.apply(_owned("dependent", one, two))
-    plane.delete("ConfigMap.v1", "t/one")
-    plane.run_for(1)
-    assert _names(plane) == ["dependent", "two"]
-    found = plane.get("ConfigMap.v1", "t/dependent")
-    assert found is not None
-    assert [reference["name"] for reference in found["metadata"]["ownerReferences"]] == ["two"]
-    plane.delete("ConfigMap.v1", "t/two")
-    plane.run_for(1)
-    assert _names(plane) == []
-
-
-def test_dependents_of_dependents_go_too(plane: Plane) -> None:
-    one = plane.apply(config("one"))
-    two = plane.apply(_owned("two", one))
-    plane.apply(_owned("three", two))
-    plane.delete("ConfigMap.v1", "t/one")
-    plane.run_for(1)
-    assert _names(plane) == []
-
-
-def test_an_owner_of_the_same_name_but_another_uid_is_no_owner(plane: Plane) -> None:
-    old = plane.apply(config("one"))
-    plane.delete("ConfigMap.v1", "t/one")
-    plane.apply(config("one"))
-    plane.apply(_owned("dependent", old))
-    plane.run_for(1)
-    assert _names(plane) == ["one"]
-
-
-def test_an_owner_of_a_kind_that_is_not_served_deletes_nothing(plane: Plane) -> None:
-    obj = config("dependent")
-    obj["metadata"]["ownerReferences"] = [{"apiVersion": "x/v1", "kind": "Gone", "name": "g", "uid": "1"}]
-    plane.apply(obj)
-    plane.run_for(60)
-    assert _names(plane) == ["dependent"]
-
-
 # Time
 
 
@@ -296,17 +240,6 @@ def test_a_clock_never_goes_back_or_past_what_is_due() -> None:
     assert clock.step() is False
     with pytest.raises(ValueError, match="cannot jump"):
         clock.jump(4)
-
-
-def test_apply_edits_an_object_and_keeps_its_owners_and_finalizers(plane: Plane) -> None:
-    one = plane.apply(config("one"))
-    dependent = _owned("dependent", one)
-    dependent["metadata"]["finalizers"] = ["x/hold"]
-    plane.apply(dependent)
-    found = plane.apply(config("dependent", a="1"))
-    assert found["data"] == {"a": "1"}
-    assert found["metadata"]["finalizers"] == ["x/hold"]
-    assert found["metadata"]["ownerReferences"][0]["name"] == "one"
 
 
 def test_apply_makes_a_missing_namespace_and_defaults_to_default(plane: Plane) -> None:

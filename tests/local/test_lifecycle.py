@@ -1,12 +1,13 @@
-"""Deletion, the finalize hook, controllers that do not start, ETags (trials D, H3b, H4, H12)."""
+"""The finalize hook, what a hook is called with, ETags (trials H4, H12)."""
 
 from typing import Any
 
 import pytest
 
 from app.kube.hook import JSON
-from app.local.webhook import url_of
-from tests.local.scripted import API, THING, Reply, ScriptedHook, World, config, crd, desired, pod
+from app.local.authorization import url_of
+from app.local.network import CallFault
+from tests.local.scripted import THING, Reply, ScriptedHook, World, config, desired, pod
 
 FINALIZER = "metacontroller.io/compositecontroller-things"
 
@@ -16,21 +17,6 @@ def _labelled_again(world: World) -> None:
     thing["metadata"]["labels"] = {"poke": str(world.plane.clock.elapsed)}
     world.plane.store.update(thing)
     world.plane.run_for(1)
-
-
-def test_without_a_finalize_hook_a_deletion_calls_nothing_and_the_collector_takes_the_children(
-    world: World, hook: ScriptedHook
-) -> None:
-    hook.answers("sync", desired(config("c"), pod("p")))
-    world.controller()
-    world.thing()
-    world.plane.run_for(100)
-    hook.calls.clear()
-    world.plane.delete(THING, "t/a")
-    world.plane.run_for(30)
-    assert hook.calls == []
-    assert world.plane.all_of("ConfigMap.v1") == world.plane.all_of("Pod.v1") == []
-    assert world.plane.get(THING, "t/a") is None
 
 
 def test_the_finalize_hook_decides_when_the_parent_goes(world: World, hook: ScriptedHook) -> None:
@@ -89,21 +75,6 @@ def test_a_controller_without_a_finalize_hook_takes_an_old_finalizer_off(world: 
     assert "finalizers" not in world.stored_thing()["metadata"]
 
 
-def test_under_foreground_deletion_the_children_are_left_to_the_collector(world: World, hook: ScriptedHook) -> None:
-    hook.answers("sync", desired(config("c")))
-    hook.answers("finalize", {"children": []})
-    world.controller(("sync", "finalize"))
-    world.thing()
-    world.plane.run_for(1)
-    thing = world.stored_thing()
-    thing["metadata"]["finalizers"].append("foregroundDeletion")
-    world.plane.store.update(thing)
-    world.plane.delete(THING, "t/a")
-    world.plane.run_for(1)
-    assert hook.times("finalize") != []
-    assert world.names("ConfigMap.v1") == ["c"]
-
-
 def test_a_parent_that_leaves_the_label_selector_is_finalized(world: World, hook: ScriptedHook) -> None:
     hook.answers("sync", desired(config("c")))
     hook.answers("finalize", lambda request: Reply({"finalized": not request["children"]["ConfigMap.v1"]}))
@@ -131,52 +102,6 @@ def test_without_a_generated_selector_the_parent_must_state_one(world: World, ho
     world.plane.run_for(1)
     assert world.names("ConfigMap.v1") == ["c"]
     assert world.events()[0] == "Sync error: .spec.selector must have either matchLabels, matchExpressions, or both"
-
-
-# Controllers that do not start
-
-
-def test_a_child_kind_that_is_not_served_keeps_the_whole_controller_from_starting(
-    world: World, hook: ScriptedHook
-) -> None:
-    hook.answers("sync", desired())
-    world.controller(children={"extras": (API, "InPlace")})
-    world.thing()
-    world.plane.run_for(5)
-    assert hook.calls == []
-    assert world.events()[0] == (
-        "Cannot create new controller: discovery: can't find resource extras in apiVersion test.example/v1"
-    )
-    world.plane.serve(crd("Extra"))
-    world.plane.run_for(30)
-    assert len(hook.calls) == 1, "it starts by itself once the kind is served"
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"version": "v1"}, "the sync hook has version 'v1': only v2 is spoken here"),
-        ({"webhook": {}}, "invalid webhook config: must specify either a full 'url', or both 'service' and 'path'"),
-        ({"webhook": {"url": "http://x", "timeout": "soon"}}, "the timeout 'soon' is no duration"),
-        (
-            {"webhook": {"url": "http://x", "etag": {"enabled": True, "cacheTimeoutSeconds": 3}}},
-            "cacheTimeoutSeconds without cacheCleanupSeconds",
-        ),
-    ],
-)
-def test_a_hook_that_cannot_be_read_keeps_the_controller_from_starting(world: World, change: JSON, words: str) -> None:
-    controller = world.controller()
-    controller["spec"]["hooks"]["sync"] |= change
-    world.plane.store.update(controller)
-    world.plane.run_for(1)
-    assert words in world.events()[0]
-    assert world.plane.metacontroller.running == {}
-
-
-def test_an_update_strategy_that_is_not_imitated_is_refused(world: World) -> None:
-    world.controller(children={"pods": ("v1", "RollingRecreate")})
-    world.plane.run_for(1)
-    assert "update strategy 'RollingRecreate' of pods is not imitated here" in world.events()[0]
 
 
 def test_a_deleted_controller_calls_nothing_any_more(world: World, hook: ScriptedHook) -> None:
@@ -230,18 +155,93 @@ def test_the_bearer_token_comes_from_the_secret_of_the_hooks_host(world: World, 
 
 
 @pytest.mark.parametrize(
-    ("reference", "words"),
+    ("settings", "words"),
     [
-        ({"name": "gone"}, "can't get authorization secret hangar/gone"),
-        ({"key": "other"}, 'authorization secret hangar/token does not contain key "other"'),
+        (
+            {"authorization": {"secretRef": {"namespace": "hangar", "name": "gone", "key": "token"}}},
+            "can't resolve authorization: can't get authorization secret hangar/gone: secrets \"gone\" not found",
+        ),
+        (
+            {"authorization": {"secretRef": {"namespace": "hangar", "name": "token", "key": "other"}}},
+            'authorization secret hangar/token does not contain key "other"',
+        ),
+        ({"authorization": {"type": "basic"}}, 'authorization type "basic" is not supported; use the basicAuth field'),
+        ({"basicAuth": {"usernameKey": "token"}, "authorization": {"type": "x"}}, "are mutually exclusive"),
+        (
+            {"basicAuth": {"secretRef": {"namespace": "hangar", "name": "token"}}},
+            'can\'t resolve basicAuth: basicAuth secret hangar/token does not contain key "username"',
+        ),
     ],
 )
-def test_a_missing_token_keeps_the_controller_from_starting(world: World, reference: JSON, words: str) -> None:
-    found = _secret(world)
-    found["authorization"]["secretRef"] |= reference
-    world.controller(endpointConfigs=[{"host": world.hook.base_url.removeprefix("http://"), **found}])
+def test_a_token_that_cannot_be_had_keeps_the_controller_from_starting(
+    world: World, settings: JSON, words: str
+) -> None:
+    _secret(world)
+    world.controller(endpointConfigs=[{"host": world.hook.base_url.removeprefix("http://"), **settings}])
     world.plane.run_for(1)
     assert words in world.events()[0]
+
+
+def test_basic_auth_comes_from_a_secret_of_the_hook_itself(world: World, hook: ScriptedHook) -> None:
+    hook.answers("sync", desired())
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "login", "namespace": "hangar"}}
+    world.plane.apply({**secret, "stringData": {"username": "me", "password": "x\n"}})
+    controller = world.controller(endpointConfigs=[{"host": "other.example", **_secret(world)}])
+    reference = {"namespace": "hangar", "name": "login"}
+    controller["spec"]["hooks"]["sync"]["webhook"]["basicAuth"] = {"secretRef": reference}
+    world.plane.store.update(controller)
+    world.thing()
+    world.plane.run_for(1)
+    assert hook.calls[0].headers["authorization"] == "Basic bWU6eA=="
+
+
+# Answers that take time
+
+
+def test_a_hook_that_takes_its_time_is_waited_for_and_called_once_more_for_what_came_meanwhile(
+    world: World, hook: ScriptedHook
+) -> None:
+    hook.answers("sync", desired(config("c")))
+    world.plane.network.fail(CallFault(hook="sync", delay=4, times=1))
+    world.controller()
+    world.thing()
+    world.plane.run_for(2)
+    world.thing(spec={"v": 2})
+    world.plane.run_for(1)
+    assert (hook.times(), world.names("ConfigMap.v1")) == ([0.05], [])
+    world.plane.run_for(1.1)
+    assert (hook.times(), world.names("ConfigMap.v1")) == ([0.05, 4.1], ["c"])
+
+
+def test_a_hook_slower_than_its_time_out_is_an_error_after_the_time_out(world: World, hook: ScriptedHook) -> None:
+    hook.answers("sync", desired())
+    world.plane.network.fail(CallFault(hook="sync", delay=60, times=1))
+    world.controller()
+    world.thing()
+    world.plane.run_for(10.04)
+    assert world.events() == []
+    world.plane.run_for(0.05)
+    assert world.events()[0].endswith("net/http: request canceled (Client.Timeout exceeded while awaiting headers)")
+
+
+def test_a_slow_customize_holds_the_sync_up(world: World, hook: ScriptedHook) -> None:
+    hook.answers("sync", desired())
+    world.plane.network.fail(CallFault(hook="customize", delay=3, times=1))
+    world.controller(("sync", "customize"))
+    world.thing()
+    world.plane.run_for(5)
+    assert (hook.times("customize"), hook.times("sync")) == ([0.05], [3.05])
+
+
+def test_a_controller_that_ends_while_it_waits_acts_on_no_answer(world: World, hook: ScriptedHook) -> None:
+    hook.answers("sync", desired(config("c")))
+    world.plane.network.fail(CallFault(hook="sync", delay=4, times=1))
+    world.controller()
+    world.thing()
+    world.plane.run_for(1)
+    world.plane.delete("CompositeController.metacontroller.k8s.io/v1alpha1", "things")
+    world.plane.run_for(10)
+    assert world.names("ConfigMap.v1") == []
 
 
 # ETags
@@ -284,6 +284,13 @@ def test_the_tag_is_forgotten_after_its_timeout(world: World, hook: ScriptedHook
     world.plane.run_for(5)
     _labelled_again(world)
     assert "if-none-match" not in hook.calls[-1].headers
+
+
+def test_without_a_time_out_the_tag_is_never_forgotten(world: World, hook: ScriptedHook) -> None:
+    _begin_tagged(world, {"enabled": True})
+    world.plane.run_for(30 * 24 * 3600)
+    _labelled_again(world)
+    assert hook.calls[-1].headers["if-none-match"] == '"abc"'
 
 
 def test_a_parent_made_anew_under_its_name_meets_the_old_answer(world: World, hook: ScriptedHook) -> None:

@@ -104,13 +104,11 @@ def test_a_fault_ends_with_its_time_or_its_count(named: World, hook: ScriptedHoo
 
 
 def test_failing_tells_whether_a_status_may_be_an_old_one(named: World) -> None:
-    def failing() -> bool:
-        return named.plane.metacontroller.failing
-
-    assert not failing()
+    metacontroller = named.plane.metacontroller
+    assert metacontroller.failing == []
     named.plane.network.fail(CallFault(status=500, until=1))
     named.thing()
     named.plane.run_for(0.5)
-    assert failing()
+    assert metacontroller.failing == ["t/a"]
     named.plane.run_for(5)
-    assert not failing()
+    assert metacontroller.failing == []

@@ -3,7 +3,7 @@
 import pytest
 
 from app.kube.hook import JSON
-from tests.local.scripted import API, Reply, ScriptedHook, World, config, crd, desired
+from tests.local.scripted import Reply, ScriptedHook, World, config, desired
 
 CONFIGS: JSON = {"apiVersion": "v1", "resource": "configmaps", "namespace": "t"}
 
@@ -52,6 +52,23 @@ def test_a_rule_by_name_shows_these_and_no_others(world: World, hook: ScriptedHo
         world.plane.apply(config(title))
     _begin(world, {**CONFIGS, "names": ["x", "absent"]})
     assert _related(hook) == ["t/x"]
+
+
+def test_hundreds_of_names_most_of_which_do_not_exist_show_those_that_do(world: World, hook: ScriptedHook) -> None:
+    for title in ("x-7", "foreign"):
+        world.plane.apply(config(title))
+    _begin(world, {**CONFIGS, "names": [f"x-{number}" for number in range(300)]})
+    assert _related(hook) == ["t/x-7"]
+
+
+def test_an_object_of_another_namespace_calls_the_hook_as_well(world: World, hook: ScriptedHook) -> None:
+    _begin(world, {"apiVersion": "v1", "resource": "configmaps", "namespace": "u", "names": ["x"]})
+    elsewhere = config("x")
+    elsewhere["metadata"]["namespace"] = "u"
+    world.plane.apply(elsewhere)
+    world.plane.run_for(1)
+    assert _related(hook) == ["u/x"]
+    assert len(hook.times("sync")) == 2
 
 
 def test_several_rules_of_one_kind_are_united(world: World, hook: ScriptedHook) -> None:
@@ -166,14 +183,6 @@ def test_a_related_kind_that_is_not_served_stops_that_parent_until_its_spec_drop
     assert hook.last()["parent"]["metadata"]["name"] == "a"
 
 
-def test_a_related_kind_that_is_served_later_heals_the_parent(world: World, hook: ScriptedHook) -> None:
-    _begin(world, {"apiVersion": API, "resource": "extras", "namespace": "t"})
-    assert hook.times("sync") == []
-    world.plane.serve(crd("Extra"))
-    world.plane.run_for(3)
-    assert hook.last()["related"] == {"Extra.test.example/v1": {}}
-
-
 def test_a_customize_that_fails_keeps_the_sync_from_being_called(world: World, hook: ScriptedHook) -> None:
     hook.answers("customize", Reply(b"custom boom", 500))
     world.controller(("sync", "customize"))
@@ -182,6 +191,15 @@ def test_a_customize_that_fails_keeps_the_sync_from_being_called(world: World, h
     assert hook.times("sync") == []
     assert world.events()[0] == "Sync error: unsupported status code: 500 body: custom boom"
     assert len(hook.times("customize")) > 3
+
+
+def test_a_customize_that_is_busy_is_asked_again_in_time_without_an_event(world: World, hook: ScriptedHook) -> None:
+    hook.answers("sync", desired())
+    hook.answers("customize", Reply(b"", 429, {"Retry-After": "3"}))
+    world.controller(("sync", "customize"))
+    world.thing()
+    world.plane.run_for(4)
+    assert (hook.times("customize"), hook.times("sync"), world.events()) == ([0.05, 3.05], [], [])
 
 
 @pytest.mark.parametrize(

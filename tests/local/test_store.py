@@ -5,8 +5,9 @@ import pytest
 from app.kube.hook import JSON
 from app.local.builtin import BUILTIN
 from app.local.clock import Clock
+from app.local.crds import from_crd
 from app.local.errors import AlreadyExists, Conflict, Invalid, NotFound, UnknownKind
-from app.local.resources import Discovery, from_crd
+from app.local.resources import Discovery
 from app.local.store import Store
 from app.local.table import Change
 from tests.local.scripted import API, PART_SCHEMA, config, crd, part, pod
@@ -39,11 +40,11 @@ def test_a_new_object_has_an_identity_and_the_schemas_defaults(store: Store) -> 
 def test_the_same_run_gives_the_same_uids_and_no_two_are_equal() -> None:
     def run() -> list[str]:
         store = Store(Clock(), Discovery(BUILTIN))
-        spaces = store.discovery.kind("v1", "Namespace")
+        nodes = store.discovery.kind("v1", "Node")
         made = []
         for _ in range(3):
-            made.append(store.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "t"}}))
-            store.delete(spaces, "", "t")
+            made.append(store.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}))
+            store.delete(nodes, "", "n")
         return [str(one["metadata"]["uid"]) for one in made]
 
     assert run() == run()
@@ -53,7 +54,8 @@ def test_the_same_run_gives_the_same_uids_and_no_two_are_equal() -> None:
 def test_what_is_read_is_a_copy(store: Store) -> None:
     given = config("c", a="1")
     created = store.create(given)
-    for copy in (given, created, _get(store, given), store.all_of(store.discovery.of(given))[0]):
+    updated = store.update({**created, "metadata": {**created["metadata"], "labels": {"a": "b"}}})
+    for copy in (given, created, updated, _get(store, given), store.all_of(store.discovery.of(given))[0]):
         copy["data"]["a"] = "changed"
     assert _get(store, given)["data"] == {"a": "1"}
 
@@ -67,6 +69,14 @@ def test_generation_counts_spec_changes_only(store: Store) -> None:
     assert obj["metadata"]["generation"] == 1
     obj["spec"]["size"] = 2
     assert store.update(obj)["metadata"]["generation"] == 2
+
+
+def test_without_a_status_subresource_the_status_counts_as_well(store: Store) -> None:
+    plain = crd("Plain")
+    del plain["spec"]["versions"][0]["subresources"]
+    store.discovery.add(*from_crd(plain))
+    obj = store.create({"apiVersion": API, "kind": "Plain", "metadata": {"name": "p", "namespace": "t"}})
+    assert store.update({**obj, "status": {"n": 1}})["metadata"]["generation"] == 2
 
 
 def test_status_and_the_rest_are_written_apart(store: Store) -> None:
@@ -85,6 +95,16 @@ def test_a_write_over_a_newer_version_is_a_conflict(store: Store) -> None:
         store.update({**old, "spec": {"size": 3}})
     with pytest.raises(Conflict):
         store.update_status({**old, "status": {}})
+
+
+def test_a_custom_object_is_never_updated_blindly_and_kubernetes_own_kinds_may_be(store: Store) -> None:
+    obj = store.create(part("p", size=1))
+    del obj["metadata"]["resourceVersion"]
+    with pytest.raises(Invalid, match=r"metadata\.resourceVersion: Invalid value: 0: must be specified for an update"):
+        store.update(obj)
+    free = store.create(config("c"))
+    del free["metadata"]["resourceVersion"]
+    assert store.update({**free, "data": {"a": "1"}})["data"] == {"a": "1"}
 
 
 def test_a_write_without_a_difference_is_none(store: Store) -> None:
@@ -106,7 +126,7 @@ def test_system_metadata_cannot_be_written(store: Store) -> None:
     ("obj", "error", "words"),
     [
         (part("p"), Invalid, 'Part.test.example "p" is invalid: spec.size: Required value'),
-        (part("p", size="1"), Invalid, "spec.size: Invalid value: must be of type integer, not string"),
+        (part("p", size="1"), Invalid, "spec.size in body must be of type integer"),
         (pod("p", ""), Invalid, r"spec.containers\[0\].image: Required value"),
         ({**config("c"), "metadata": {"name": "c"}}, Invalid, "metadata.namespace: Required value"),
         ({**config("c"), "metadata": {"namespace": "t"}}, Invalid, "metadata.name: Required value"),
@@ -153,7 +173,7 @@ def test_finalizers_hold_a_deleted_object_until_the_last_is_removed(store: Store
 
 def test_a_deletion_meant_for_another_object_of_the_name_is_a_conflict(store: Store) -> None:
     obj = store.create(part("p", size=1))
-    with pytest.raises(Conflict, match="another object's"):
+    with pytest.raises(Conflict, match="does not match the UID in record"):
         _delete(store, obj, uid_is="other")
     _delete(store, obj, uid_is=obj["metadata"]["uid"])
     with pytest.raises(NotFound):
@@ -186,7 +206,8 @@ def test_binding_counts_no_generation(store: Store) -> None:
         (("containers", 0, "image"), "x:2", True),
         (("schedulingGates",), [], True),
         (("containers", 0, "command"), ["x"], False),
-        (("nodeSelector",), {"a": "b"}, False),
+        (("nodeSelector",), {"a": "b"}, True),
+        (("priority",), 5, False),
     ],
 )
 def test_of_a_pods_spec_only_a_few_fields_may_change(
@@ -206,13 +227,30 @@ def test_of_a_pods_spec_only_a_few_fields_may_change(
             store.update(obj)
 
 
+def test_a_node_selector_grows_only_while_the_pod_is_gated(store: Store) -> None:
+    gated = pod("p")
+    gated["spec"] |= {"schedulingGates": [{"name": "x/gate"}], "nodeSelector": {"a": "b"}}
+    obj = store.create(gated)
+    with pytest.raises(Invalid, match="pod updates may not change fields other than"):
+        store.update({**obj, "spec": {**obj["spec"], "nodeSelector": {"a": "c"}}})
+    obj = store.update({**obj, "spec": {**obj["spec"], "schedulingGates": [], "nodeSelector": {"a": "b", "c": "d"}}})
+    with pytest.raises(Invalid, match="pod updates may not change fields other than"):
+        store.update({**obj, "spec": {**obj["spec"], "nodeSelector": {"a": "b", "c": "d", "e": "f"}}})
+
+
 def test_watchers_are_told_of_every_change_in_order(store: Store) -> None:
-    seen: list[tuple[str, bool]] = []
-    store.watch(lambda change: seen.append((change.type, change.old is None)))
+    seen: list[Change] = []
+    store.watch(seen.append)
     obj = store.create(part("p", size=1))
     store.update({**obj, "spec": {"size": 2}})
     _delete(store, obj)
-    assert seen == [("ADDED", True), ("MODIFIED", False), ("DELETED", False)]
+    assert [(change.type, change.old is None) for change in seen] == [
+        ("ADDED", True),
+        ("MODIFIED", False),
+        ("DELETED", False),
+    ]
+    versions = [int(change.new["metadata"]["resourceVersion"]) for change in seen]
+    assert versions == sorted(set(versions)), "the deletion has a version of its own"
 
 
 def test_owned_objects_and_orphans_are_found_as_owners_come_and_go(store: Store) -> None:

@@ -199,15 +199,37 @@ def test_events_stop_at_25_and_a_later_message_never_shows(world: World, hook: S
 def test_after_25_events_one_more_is_let_through_every_five_minutes(world: World) -> None:
     recorder = EventRecorder(world.plane.clock, world.plane.store)
     thing, other = world.thing("a"), world.thing("b")
-    for number in range(30):
-        recorder.warn(thing, "SyncError", f"message {number}")
+    for _ in range(30):
+        recorder.warn(thing, "SyncError", "a message")
     recorder.warn(other, "SyncError", "another object's first")
     assert world.event_count() == 26
     world.plane.run_for(299)
     recorder.warn(thing, "SyncError", "too early")
     world.plane.run_for(2)
     recorder.warn(thing, "SyncError", "the next one")
-    assert world.events()[25:] == ["another object's first", "the next one"]
+    assert world.events() == ["a message", "another object's first", "the next one"]
+
+
+def test_from_the_tenth_message_on_one_event_stands_for_all_that_are_similar(world: World) -> None:
+    recorder = EventRecorder(world.plane.clock, world.plane.store)
+    thing = world.thing("a")
+    for number in range(12):
+        recorder.warn(thing, "SyncError", f"message {number}")
+    told = world.events()
+    assert told[:9] == [f"message {number}" for number in range(9)]
+    assert told[9:] == ["(combined from similar events): message 11"]
+    assert world.event_count() == 12
+
+
+def test_an_event_in_a_namespace_that_goes_is_lost_and_nothing_else_is(world: World) -> None:
+    recorder = EventRecorder(world.plane.clock, world.plane.store)
+    thing = world.thing("a")
+    recorder.warn(thing, "SyncError", "first")
+    world.plane.delete("Namespace.v1", "t")
+    recorder.warn(thing, "SyncError", "second")
+    world.plane.run_for(5)
+    recorder.warn(thing, "SyncError", "first")
+    assert world.events() == []
 
 
 def test_equal_events_are_one_with_a_count(world: World, hook: ScriptedHook) -> None:

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from app.cli.script import actions as do
+from app.cli.script import podactions as pods
+from app.cli.script.base import NodeTarget
 from app.cli.script.stage import Moment, act
 from app.cli.script.targets import filter_of, nodes_of, pods_of
 from app.kube.hook import JSON
@@ -23,7 +25,7 @@ def _told(pods: list[JSON]) -> str:
 
 
 @act.register
-def _(action: do.KillPod, moment: Moment) -> str:
+def _(action: pods.KillPod, moment: Moment) -> str:
     plane = moment.cluster.plane
     _, found = pods_of(plane, action)
     for pod in found:
@@ -32,7 +34,7 @@ def _(action: do.KillPod, moment: Moment) -> str:
 
 
 @act.register
-def _(action: do.EvictPod, moment: Moment) -> str:
+def _(action: pods.EvictPod, moment: Moment) -> str:
     plane = moment.cluster.plane
     wanted, found = pods_of(plane, action)
     if action.by == "Kubelet":
@@ -43,7 +45,7 @@ def _(action: do.EvictPod, moment: Moment) -> str:
 
 
 @act.register
-def _(action: do.Crash, moment: Moment) -> str:
+def _(action: pods.Crash, moment: Moment) -> str:
     plane = moment.cluster.plane
     wanted, found = pods_of(plane, action)
     ending = Ending(action.exit_code, action.reason, action.after)
@@ -54,14 +56,14 @@ def _(action: do.Crash, moment: Moment) -> str:
 
 
 @act.register
-def _(action: do.Hang, moment: Moment) -> str:
+def _(action: pods.Hang, moment: Moment) -> str:
     wanted, found = pods_of(moment.cluster.plane, action)
     moment.cluster.plane.kubelet.hang(wanted, action.for_, action.container)
     return _told(found)
 
 
 @act.register
-def _(action: do.SlowLoad, moment: Moment) -> str:
+def _(action: pods.SlowLoad, moment: Moment) -> str:
     plane = moment.cluster.plane
     wanted, until = filter_of(plane, action), moment.until(action.for_)
     plane.faults.add(Fault(wanted, until, load=action.load, container=action.container, times=action.times))
@@ -69,13 +71,13 @@ def _(action: do.SlowLoad, moment: Moment) -> str:
 
 
 @act.register
-def _(action: do.ImageMissing, moment: Moment) -> str:
+def _(action: pods.ImageMissing, moment: Moment) -> str:
     moment.cluster.plane.faults.add(Fault(until=moment.until(action.for_), image=action.image))
     return action.image
 
 
 @act.register
-def _(action: do.RefusePods, moment: Moment) -> str:
+def _(action: pods.RefusePods, moment: Moment) -> str:
     plane = moment.cluster.plane
     wanted, until = filter_of(plane, action), moment.until(action.for_)
     plane.faults.add(Fault(wanted, until, refusal=Words(action.reason, action.message)))
@@ -97,7 +99,7 @@ def _(action: do.RemoveNode, moment: Moment) -> str:
     return _each_node(action, moment, moment.cluster.plane.nodes.remove)
 
 
-def _each_node(action: do.NodeTarget, moment: Moment, do_it: Callable[[str], None]) -> str:
+def _each_node(action: NodeTarget, moment: Moment, do_it: Callable[[str], None]) -> str:
     found = nodes_of(moment.cluster.plane, action)
     for node in found:
         do_it(node)

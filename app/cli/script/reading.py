@@ -12,9 +12,10 @@ from app.api.problems import sentence
 from app.cli.documents import Document, check, parsed, read
 from app.cli.durations import seconds
 from app.cli.problems import CommandError
-from app.cli.script.actions import ACTIONS, Action, Apply
+from app.cli.script.actions import ACTIONS, Apply
+from app.cli.script.base import Action
 
-_EXAMPLE = "- at: 2m\n  killNode: node-a".replace("\n", " ↵ ")
+_EXAMPLE = "- {at: 2m, killNode: node-a}"
 
 
 @dataclass(frozen=True, slots=True)

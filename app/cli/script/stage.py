@@ -7,7 +7,7 @@ from functools import partial, singledispatch
 from app.cli.cluster import Cluster
 from app.cli.documents import Document
 from app.cli.problems import CommandError
-from app.cli.script.actions import Action
+from app.cli.script.base import Action
 from app.cli.script.paths import PathError
 from app.cli.script.reading import Event, Script
 from app.cli.script.targets import NotThere

@@ -1,7 +1,7 @@
 """What a script's words mean in the cluster of the moment: objects, deployments, Pods, nodes."""
 
 from app.api.kinds import MODEL_DEPLOYMENT
-from app.cli.script.actions import NodeTarget, PodTarget
+from app.cli.script.base import NodeTarget, PodTarget
 from app.kube import names
 from app.kube.hook import JSON
 from app.local.errors import ApiError

@@ -99,7 +99,9 @@ class Groups:
         added = [owner(pod) for pod in pods if uid(pod) not in known]
         if added:
             references = [*owners(workload), *added]
-            self._jobs.store.update({**workload, "metadata": {**meta(workload), "ownerReferences": references}})
+            self._jobs.store.update(
+                {**workload, "metadata": {**meta(workload), "ownerReferences": references}}, manager=kinds.MANAGER
+            )
             self._jobs.events.note(workload, "OwnerReferencesAdded", f"Added {len(added)} owner reference(s)")
         return bool(added)
 
@@ -126,7 +128,7 @@ class Groups:
             return False
         now = self._jobs.clock.now()
         conditions.put(workload, now, "WaitingForReplacementPods", bool(found.absent), *said)
-        self._jobs.store.update_status(workload)
+        self._jobs.store.update_status(workload, manager=kinds.MANAGER)
         return True
 
     def _finish(self, workload: JSON, pods: Sequence[JSON]) -> bool:

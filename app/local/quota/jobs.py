@@ -7,7 +7,7 @@ from app.kube.hook import JSON
 from app.local.clock import Clock
 from app.local.events import EventRecorder
 from app.local.podstatus import condition, with_condition
-from app.local.quota import conditions
+from app.local.quota import conditions, kinds
 from app.local.quota.members import gated, suspended
 from app.local.quota.placement import Leaf, read_placement
 from app.local.quota.podsets import IN_USE, role_of
@@ -33,7 +33,7 @@ class Jobs:
 
     def create(self, pod: JSON, workload: JSON) -> None:
         """Makes the Workload of a Pod or group."""
-        self.store.create(workload)
+        self.store.create(workload, manager=kinds.MANAGER)
         self.events.note(pod, "CreatedWorkload", f"Created Workload: {namespace(workload)}/{name(workload)}")
 
     def priority(self, pod: JSON) -> Mapping[str, object] | None:
@@ -83,7 +83,7 @@ class Jobs:
         }
         annotations = mapping(meta(pod).get("annotations"))
         pod["metadata"]["annotations"] = {**annotations, WORKLOAD_ANNOTATION: name(workload)}
-        self.store.update(pod)
+        self.store.update(pod, manager=kinds.MANAGER)
         self.events.note(pod, "Started", f"Admitted by clusterQueue {queue}")
 
     def stop(self, pods: Sequence[JSON], reason: str, words: str, *, even_suspended: bool = False) -> None:
@@ -92,7 +92,7 @@ class Jobs:
             if terminating(pod) or (suspended(pod) and not even_suspended):
                 continue
             status = with_condition(mapping(pod.get("status")), self.clock.now(), kueue.POD_TARGET, True, reason, words)
-            self.store.update_status({**pod, "status": status})
+            self.store.update_status({**pod, "status": status}, manager=kinds.MANAGER)
             self.store.delete(self._pods, namespace(pod), name(pod), uid_is=uid(pod))
             self.events.note(pod, "Stopped", words)
 
@@ -107,13 +107,13 @@ class Jobs:
         now = self.clock.now()
         conditions.put(workload, now, "Requeued", requeue and reason in {"Preempted", "NodeFailures"}, reason, words)
         conditions.unreserve(workload, now, "PendingEvaluation" if self._granular else "Pending", words)
-        self.store.update_status(workload)
+        self.store.update_status(workload, manager=kinds.MANAGER)
 
     def finish(self, workload: JSON, reason: str, words: str) -> None:
         """Marks a Workload as finished: from then on it holds nothing."""
         if not conditions.is_true(workload, "Finished"):
             conditions.put(workload, self.clock.now(), "Finished", True, reason, words)
-            self.store.update_status(workload)
+            self.store.update_status(workload, manager=kinds.MANAGER)
 
     def tell_readiness(self, workload: JSON, *, ready: bool) -> bool:
         """Writes PodsReady where it says something else than before, and says whether it did."""
@@ -133,7 +133,7 @@ class Jobs:
         if ready and before.get("status") == "True":
             return False
         conditions.put(workload, self.clock.now(), "PodsReady", *said)
-        self.store.update_status(workload)
+        self.store.update_status(workload, manager=kinds.MANAGER)
         return True
 
     def let_go(self, workload: JSON) -> None:
@@ -151,7 +151,10 @@ class Jobs:
         current = self.store.get(self.store.discovery.of(obj), namespace(obj), name(obj))
         left = [one for one in finalizers(current) if one != finalizer]
         current["metadata"].pop("finalizers")
-        self.store.update(current if not left else {**current, "metadata": {**current["metadata"], "finalizers": left}})
+        self.store.update(
+            current if not left else {**current, "metadata": {**current["metadata"], "finalizers": left}},
+            manager=kinds.MANAGER,
+        )
 
 
 def _free(places: Mapping[Leaf, int], pods: Sequence[JSON]) -> Mapping[str, str]:

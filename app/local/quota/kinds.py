@@ -18,6 +18,8 @@ from app.local.values import clone, listed, mapping, same
 GROUP = "kueue.x-k8s.io"
 VERSION = "v1beta2"
 API_VERSION = f"{GROUP}/{VERSION}"
+# Under which names Kueue's reconcilers and its scheduler write.
+MANAGER, ADMISSION = "kueue", "kueue-admission"
 _TEXT: JSON = {"type": "string"}
 _TEXTS: JSON = {"type": "object", "additionalProperties": _TEXT}
 _ANY: JSON = {"x-kubernetes-preserve-unknown-fields": True}
@@ -130,30 +132,28 @@ CLUSTER_QUEUE = Resource(
     "clusterqueues",
     "ClusterQueue",
     namespaced=False,
-    generation=True,
+    counted=("",),
     status=True,
     admit=_admit_cluster_queue,
 )
 LOCAL_QUEUE = Resource(
-    API_VERSION, "localqueues", "LocalQueue", generation=True, status=True, admit=_admit(_of_spec(_LOCAL_QUEUE))
+    API_VERSION, "localqueues", "LocalQueue", counted=("",), status=True, admit=_admit(_of_spec(_LOCAL_QUEUE))
 )
 FLAVOR = Resource(
     API_VERSION,
     "resourceflavors",
     "ResourceFlavor",
     namespaced=False,
-    generation=True,
+    counted=("",),
     admit=_admit(_object(spec=_FLAVOR)),
 )
 TOPOLOGY = Resource(
-    API_VERSION, "topologies", "Topology", namespaced=False, generation=True, admit=_admit(_of_spec(_TOPOLOGY))
+    API_VERSION, "topologies", "Topology", namespaced=False, counted=("",), admit=_admit(_of_spec(_TOPOLOGY))
 )
 PRIORITY_CLASS = Resource(
     API_VERSION, "workloadpriorityclasses", "WorkloadPriorityClass", namespaced=False, admit=_admit(_PRIORITY)
 )
-WORKLOAD = Resource(
-    API_VERSION, "workloads", "Workload", generation=True, status=True, admit=_admit(_of_spec(_WORKLOAD))
-)
+WORKLOAD = Resource(API_VERSION, "workloads", "Workload", counted=("",), status=True, admit=_admit(_of_spec(_WORKLOAD)))
 KINDS = (CLUSTER_QUEUE, LOCAL_QUEUE, FLAVOR, TOPOLOGY, PRIORITY_CLASS, WORKLOAD)
 _OF_QUEUES = frozenset({one.key for one in (CLUSTER_QUEUE, LOCAL_QUEUE, FLAVOR, TOPOLOGY)})
 

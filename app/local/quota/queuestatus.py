@@ -63,7 +63,7 @@ class QueueStatus:
         if with_usage:
             asking = [one for one in self._ledger.entries.values() if one.asks and self._queue_of(one) == queue.name]
             obj["status"] |= _numbers(queue, self._ledger.holders(queue.name), len(asking), {"borrowed": "0"})
-        self._store.update_status(obj)
+        self._store.update_status(obj, manager=kinds.MANAGER)
 
     def _write_local_queue(self, obj: JSON, *, with_usage: bool) -> None:
         local = self._queues.local_queue(namespace(obj), name(obj))
@@ -85,7 +85,7 @@ class QueueStatus:
             ]
             holders = [one for one in mine if one.holding is not None]
             obj["status"] |= _numbers(queue, holders, sum(one.asks for one in mine), {})
-        self._store.update_status(obj)
+        self._store.update_status(obj, manager=kinds.MANAGER)
 
     def _queue_of(self, entry: Entry) -> str:
         local = self._queues.local_queue(entry.space, entry.queue)

@@ -186,7 +186,7 @@ class Scheduler:
                 assigned["topologyAssignment"] = write_placement(places[one.name])
             assignments.append(assigned)
         conditions.reserve(workload, self._clock.now(), {"clusterQueue": queue.name, "podSetAssignments": assignments})
-        self._store.update_status(workload)
+        self._store.update_status(workload, manager=kinds.ADMISSION)
         self._events.note(workload, "QuotaReserved", f"Quota reserved in ClusterQueue {queue.name}")
         self._events.note(workload, "Admitted", f"Admitted by ClusterQueue {queue.name}")
 
@@ -195,7 +195,7 @@ class Scheduler:
         before = conditions.words(workload, "QuotaReserved")
         reason = reason if self._options.granular else "Pending"
         conditions.unreserve(workload, self._clock.now(), reason, words)
-        self._store.update_status(workload)
+        self._store.update_status(workload, manager=kinds.ADMISSION)
         if before != (reason, words):
             self._events.warn(workload, reason, words)
 
@@ -211,5 +211,5 @@ class Scheduler:
         now = self._clock.now()
         conditions.evict(workload, now, "Preempted", words)
         conditions.put(workload, now, "Preempted", True, "InClusterQueue", words)
-        self._store.update_status(workload)
+        self._store.update_status(workload, manager=kinds.ADMISSION)
         self._events.note(workload, "Preempted", words)

@@ -104,15 +104,15 @@ class WorkloadController:
 
     def _put(self, workload: JSON, kind: str, value: bool, reason: str, words: str) -> None:
         conditions.put(workload, self._clock.now(), kind, value, reason, words)
-        self._store.update_status(workload)
+        self._store.update_status(workload, manager=kinds.MANAGER)
 
     def _unreserve(self, workload: JSON, reason: str, words: str) -> None:
         conditions.unreserve(workload, self._clock.now(), reason, words)
-        self._store.update_status(workload)
+        self._store.update_status(workload, manager=kinds.MANAGER)
 
     def _evict(self, workload: JSON, reason: str, words: str) -> None:
         """Marks a Workload as evicted; whoever has its Pods stops them. One that held nothing is told nothing."""
         conditions.evict(workload, self._clock.now(), reason, words)
-        self._store.update_status(workload)
+        self._store.update_status(workload, manager=kinds.MANAGER)
         if conditions.reserved(workload):
             self._events.note(workload, f"EvictedDueTo{reason}", words)
