@@ -43,7 +43,7 @@ def test_an_example_gets_its_pods(path: Path) -> None:
         parent["metadata"]["generation"] = 1
         related = {f"InstanceType.{API_VERSION}": types, "Service.v1": {}}
         request = SyncRequest(parent, {"Pod.v1": {}, "Service.v1": {}}, related)
-        answer = CONTROLLER.sync(request, datetime(2026, 1, 1, tzinfo=UTC), ControllerSettings())
+        answer = CONTROLLER.sync(request, datetime(2026, 1, 1, tzinfo=UTC), ControllerSettings(kueue=True))
         roles = deployment["spec"]["roles"]
         wanted = sum(role.get("replicas", 1) * role.get("size", 1) for role in roles)
         assert sum(child["kind"] == "Pod" for child in answer.children) == wanted

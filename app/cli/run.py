@@ -20,6 +20,7 @@ from app.cli.problems import CommandError
 from app.cli.script.reading import Script, read_script
 from app.cli.script.stage import apply_document
 from app.cli.views import Lines, LiveTable, Stream, View
+from app.local.quota.kinds import GROUP as KUEUE
 
 # A person can follow this: a minute of loading takes two seconds.
 _SPEED = 30.0
@@ -53,7 +54,7 @@ def run(
     """Run manifests on a control plane in this process, in simulated time, and show them until they are Ready.
 
     The hook service is the real one, called over HTTP. No image is pulled and no model loaded. Nodes take any Pod,
-    unless the files hold Node objects.
+    unless the files hold Node objects. Kueue is there if they hold any object of its own.
 
     Exit codes: 0 what --until names has come, and with Ready all ModelDeployments serve; 1 it has not come within
     --timeout, or the run was interrupted before, and what is waited for is said; 2 a mistake in the manifests, the
@@ -69,7 +70,8 @@ def run(
     if speed is None:
         speed = _SPEED if watch or (on_terminal and output == "table") else 0.0
     nodes = [document.obj for document in documents if document.obj["kind"] == "Node"]
-    with local_cluster(nodes or NODES) as cluster:
+    kueue = any(document.obj["apiVersion"].partition("/")[0] == KUEUE for document in documents)
+    with local_cluster(nodes or NODES, kueue) as cluster:
         with _view(output, on_terminal) as view:
             board = Board(cluster, view, goal, speed)
             for document in documents:

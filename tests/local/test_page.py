@@ -10,7 +10,7 @@ IMITATED = PAGE[PAGE.index("## What it imitates") : PAGE.index("## What it does 
 
 def test_every_test_that_the_page_names_exists() -> None:
     named = re.findall(r"`(test_\w+)`", IMITATED)
-    written = "\n".join(file.read_text() for file in (ROOT / "tests" / "local").glob("test_*.py"))
+    written = "\n".join(file.read_text() for file in (ROOT / "tests" / "local").rglob("test_*.py"))
     assert len(named) > 80
     assert [name for name in named if f"def {name}(" not in written] == []
     assert len(set(named)) == len(named)
@@ -24,5 +24,5 @@ def test_every_line_of_what_is_imitated_names_a_test() -> None:
 def test_every_module_is_on_the_page() -> None:
     parts = PAGE[PAGE.index("## How it is put together") : PAGE.index("## What it imitates")]
     helpers = {"__init__", "values", "selectors", "errors", "client", "backoff", "durations", "timeline"}
-    modules = {file.stem for file in (ROOT / "app" / "local").glob("*.py")} - helpers
+    modules = {file.stem for file in (ROOT / "app" / "local").rglob("*.py")} - helpers
     assert {module for module in modules if f"`{module}`" not in parts} == set()

@@ -16,7 +16,8 @@ from app.cli.watching import clock, row, serves, settled, waits_for
 from app.kube.hook import JSON
 from app.local.plane import Plane
 
-EXAMPLES = sorted(Path("examples").glob("*.yaml"))
+QUOTA = Path("examples/quota.yaml")
+EXAMPLES = [path for path in sorted(Path("examples").glob("*.yaml")) if path != QUOTA]
 QUICKSTART = "examples/quickstart.yaml"
 
 
@@ -63,6 +64,61 @@ def test_the_same_manifests_give_the_same_timeline_byte_for_byte(capsys: pytest.
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_every_example_gets_ready(example: Path) -> None:
     assert exit_code(["run", str(example)]) == 0
+
+
+def test_of_the_quota_example_one_deployment_serves_and_one_says_what_it_waits_for(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert exit_code(["run", str(QUOTA), "--timeout", "10m"]) == 1
+    shown = capsys.readouterr()
+    assert "team-a/chat serves at http://chat.team-a.svc:8000" in shown.out
+    assert (
+        "QuotaReserved is False, Pending: 1 of 1 replicas without quota (server): couldn't assign flavors" in shown.err
+    )
+    assert "insufficient unused quota for nvidia.com/gpu in flavor h100, 1 more needed" in shown.err
+
+
+def test_kueue_is_there_when_the_environment_switches_it_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queued = a_deployment({"name": "server", "queueName": "team-a"})
+    assert exit_code(["run", _file(tmp_path, queued), "--timeout", "1m"]) == 1
+    assert "Stalled, QueueUnsupported" in capsys.readouterr().err
+    monkeypatch.setenv("HANGAR_KUEUE", "true")
+    assert exit_code(["run", _file(tmp_path, queued), "--timeout", "1m"]) == 1
+    assert "LocalQueue team-a doesn't exist" in capsys.readouterr().err
+
+
+def test_the_environment_decides_whether_hangar_asks_a_kueue_that_is_there(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HANGAR_KUEUE", "false")
+    assert exit_code(["run", str(QUOTA), "--timeout", "1m"]) == 1
+    assert "Kueue is switched off here" in capsys.readouterr().err
+
+
+def test_a_version_of_kueues_api_that_is_not_served_here_is_a_mistake(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HANGAR_KUEUE_VERSION", "v1beta1")
+    assert exit_code(["run", str(QUOTA)]) == 2
+    assert "HANGAR_KUEUE_VERSION is 'v1beta1': the Kueue of a local run serves v1beta2" in capsys.readouterr().err
+
+
+def test_a_reserved_namespace_of_the_settings_is_one_that_kueue_leaves_out(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HANGAR_RESERVED_NAMESPACES", "team-a")
+    assert exit_code(["run", str(QUOTA), "--timeout", "1m"]) == 1
+    assert "QuotaReserved is False, NoQueueInReservedNamespace" in capsys.readouterr().err
+
+
+def test_a_cohort_is_refused_in_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "quota.yaml"
+    file.write_text(QUOTA.read_text().replace("  namespaceSelector: {}", "  cohortName: all\n  namespaceSelector: {}"))
+    assert exit_code(["run", str(file)]) == 2
+    problem = "spec.cohortName: this control plane does not imitate it: remove it for a local run"
+    assert problem in capsys.readouterr().err
 
 
 def test_several_files_are_one_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
