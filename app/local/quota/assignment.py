@@ -1,62 +1,17 @@
 """Which flavor each resource of a Workload gets, and in Kueue's words why not. Pure arithmetic over quota and usage."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import IntEnum
 from fractions import Fraction
 
-from app.local.quota.amounts import spelled
 from app.local.quota.podsets import PodSet
 from app.local.quota.queues import Cell, ClusterQueue, Flavor, Queues, ResourceGroup
+from app.local.quota.verdict import Assignment, Mode, Severity, later, never, spelled_taint
 from app.local.taints import untolerated
 from app.local.values import listed, mapping
 
-
-class Mode(IntEnum):
-    """How well something fits; the worst of several counts."""
-
-    NO_FIT = 0
-    PREEMPT = 1
-    FIT = 2
-
-
-class Severity(IntEnum):
-    """The granular reasons of a Workload that does not fit; of several the highest is told."""
-
-    NONE = 0
-    TopologyPlacementFailed = 1
-    WaitingForQuota = 2
-    ExceedsMaxQuota = 3
-    NoMatchingFlavor = 4
-
-
 # Whether preemption could free so much of a cell.
 CouldFree = Callable[[Cell, Fraction], bool]
-
-
-@dataclass(slots=True)
-class Assignment:
-    """Flavors by Pod set and resource, and how well they fit; where they do not, the words and the granular reason.
-
-    `short` are the cells that preemption must free.
-    """
-
-    flavors: dict[str, dict[str, str]] = field(default_factory=dict)
-    mode: Mode = Mode.FIT
-    usage: dict[Cell, Fraction] = field(default_factory=dict)
-    short: set[Cell] = field(default_factory=set)
-    objections: list[str] = field(default_factory=list)
-    severity: Severity = Severity.NONE
-
-    @property
-    def words(self) -> str:
-        """Why it does not fit, as Kueue says it."""
-        return "; ".join(self.objections)
-
-    def refuse(self, title: str, words: Iterable[str], severity: Severity) -> None:
-        """Adds why a Pod set did not get its flavors."""
-        self.objections.append(f"couldn't assign flavors to pod set {title}: {', '.join(words)}")
-        self.severity = max(self.severity, severity)
 
 
 @dataclass(slots=True)
@@ -170,7 +125,7 @@ class Assigner:
         tolerations = [*listed(one.spec.get("tolerations")), *flavor.tolerations]
         taints = untolerated({"spec": {"tolerations": tolerations}}, flavor.node_taints, ("NoSchedule", "NoExecute"))
         if taints:
-            return f"untolerated taint {_spelled_taint(taints[0])} in flavor {flavor.name}"
+            return f"untolerated taint {spelled_taint(taints[0])} in flavor {flavor.name}"
         selector = mapping(one.spec.get("nodeSelector"))
         if any(selector.get(key, value) != value for key, value in flavor.node_labels.items()):
             return f"flavor {flavor.name} doesn't match node affinity"
@@ -185,34 +140,15 @@ class Assigner:
             before, most = assumed.get(cell, Fraction(0)), self._queue.quota[cell]
             left = most - self._used.get(cell, Fraction(0))
             if before + amount > most:
-                search.object(_never(cell, before, amount, most), Severity.ExceedsMaxQuota)
+                search.object(never(cell, before, amount, most), Severity.ExceedsMaxQuota)
                 attempt.mode = Mode.NO_FIT
                 break
             if before + amount <= left:
                 continue
-            search.object(_later(cell, before + amount - left), Severity.WaitingForQuota)
+            search.object(later(cell, before + amount - left), Severity.WaitingForQuota)
             attempt.short.add(cell)
             frees = self._queue.preempts != "Never" and self._could_free(cell, before + amount - left)
             attempt.mode = min(attempt.mode, Mode.PREEMPT if frees else Mode.NO_FIT)
             if attempt.mode is Mode.NO_FIT:
                 break
         return attempt
-
-
-def _later(cell: Cell, more: Fraction) -> str:
-    flavor, resource = cell
-    return f"insufficient unused quota for {resource} in flavor {flavor}, {spelled(resource, more)} more needed"
-
-
-def _never(cell: Cell, before: Fraction, amount: Fraction, most: Fraction) -> str:
-    flavor, resource = cell
-    return (
-        f"insufficient quota for {resource} in flavor {flavor}, previously considered podsets requests "
-        f"({spelled(resource, before)}) + current podset request ({spelled(resource, amount)}) > maximum capacity "
-        f"({spelled(resource, most)})"
-    )
-
-
-def _spelled_taint(taint: Mapping[str, str]) -> str:
-    value = f"={taint['value']}" if taint.get("value") else ""
-    return f"{{{taint['key']}{value}:{taint['effect']}}}"

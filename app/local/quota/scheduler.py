@@ -10,16 +10,15 @@ from app.kube.hook import JSON
 from app.local.clock import Clock
 from app.local.events import EventRecorder
 from app.local.quota import conditions, kinds
-from app.local.quota.amounts import spelled
-from app.local.quota.assignment import Assigner, Assignment, Mode, Severity
+from app.local.quota.admission import admission, place
+from app.local.quota.assignment import Assigner
 from app.local.quota.ledger import Entry, Ledger
 from app.local.quota.options import KueueOptions
-from app.local.quota.placement import Leaf, write_placement
 from app.local.quota.podsets import JOB_UID
 from app.local.quota.preemption import could_free, targets
 from app.local.quota.queues import ClusterQueue, Queues
-from app.local.quota.topology import Topologies, each
-from app.local.room import Amounts
+from app.local.quota.topology import Topologies
+from app.local.quota.verdict import Mode
 from app.local.store import Store
 from app.local.table import Change
 from app.local.values import labels, uid
@@ -131,9 +130,9 @@ class Scheduler:
             lambda cell, amount: could_free(entry, queue, holders, cell, amount),
         )
         found = assigner.assign(entry.sets)
-        places = self._place(entry, found) if found.mode is Mode.FIT else {}
+        places = place(self._topologies, self._queues, entry.sets, found) if found.mode is Mode.FIT else {}
         if found.mode is Mode.FIT:
-            self._admit(workload, queue, entry, found, places)
+            self._admit(workload, admission(queue.name, entry.sets, found, places))
             return
         victims = targets(entry, queue, holders, found.usage, found.short) if found.mode is Mode.PREEMPT else []
         if not victims:
@@ -144,51 +143,12 @@ class Scheduler:
         words = f"{found.words}. Pending the preemption of {len(victims)} workload(s)"
         self._refuse(workload, "WaitingForPreemptedWorkloads", words, _IN_FRONT)
 
-    def _place(self, entry: Entry, found: Assignment) -> dict[str, dict[Leaf, int]]:
-        """The topology domains of those sets that have a flavor with a topology; refuses where there are none."""
-        placement: dict[str, dict[Leaf, int]] = {}
-        taken: dict[Leaf, Amounts] = {}
-        for one in entry.sets:
-            flavors = [self._queues.flavor(title) for title in dict.fromkeys(found.flavors[one.name].values())]
-            flavor = next((each for each in flavors if each and each.topology), None)
-            if flavor is None:
-                continue
-            answer = self._topologies.place(flavor, one, taken)
-            if isinstance(answer, str):
-                found.mode = Mode.NO_FIT
-                found.refuse(one.name, [answer], Severity.TopologyPlacementFailed)
-                return {}
-            placement[one.name] = answer
-            for leaf, count in answer.items():
-                before = taken.setdefault(leaf, {})
-                for resource, amount in each(one, count).items():
-                    before[resource] = before.get(resource, amount - amount) + amount
-        return placement
-
-    def _admit(
-        self,
-        workload: JSON,
-        queue: ClusterQueue,
-        entry: Entry,
-        found: Assignment,
-        places: dict[str, dict[Leaf, int]],
-    ) -> None:
-        assignments = []
-        for one in entry.sets:
-            flavors = found.flavors[one.name]
-            assigned: JSON = {
-                "name": one.name,
-                "count": one.count,
-                "flavors": flavors,
-                "resourceUsage": {resource: spelled(resource, one.total[resource]) for resource in flavors},
-            }
-            if one.name in places:
-                assigned["topologyAssignment"] = write_placement(places[one.name])
-            assignments.append(assigned)
-        conditions.reserve(workload, self._clock.now(), {"clusterQueue": queue.name, "podSetAssignments": assignments})
+    def _admit(self, workload: JSON, given: JSON) -> None:
+        queue = given["clusterQueue"]
+        conditions.reserve(workload, self._clock.now(), given)
         self._store.update_status(workload, manager=kinds.ADMISSION)
-        self._events.note(workload, "QuotaReserved", f"Quota reserved in ClusterQueue {queue.name}")
-        self._events.note(workload, "Admitted", f"Admitted by ClusterQueue {queue.name}")
+        self._events.note(workload, "QuotaReserved", f"Quota reserved in ClusterQueue {queue}")
+        self._events.note(workload, "Admitted", f"Admitted by ClusterQueue {queue}")
 
     def _refuse(self, workload: JSON, reason: str, words: str, why: str = _SET_ASIDE) -> None:
         self._aside[uid(workload)] = why

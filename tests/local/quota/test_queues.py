@@ -350,7 +350,7 @@ def test_a_flavor_that_the_pod_cannot_use_is_passed_over() -> None:
     scene.passes(1)
     words = (scene.says("g", "QuotaReserved") or ("", "", ""))[2]
     assert words.endswith(
-        "untolerated taint {spot=true:NoSchedule} in flavor spot, flavor other doesn't match node affinity"
+        "untolerated taint {spot true NoSchedule <nil>} in flavor spot, flavor other doesn't match node affinity"
     )
 
 
