@@ -80,7 +80,7 @@ def make_plan(
     """
     hold = _hold(observed, refusal)
     seats = group(observed)
-    stored = interruptions.read(observed.status)
+    stored = interruptions.read(observed.status, now)
     if hold is not None or observed.spec is None:
         return _held(hold or Hold.UNREADABLE, refusal, seats, stored, now)
     gate = observed.spec.rollout.gate
