@@ -8,7 +8,7 @@ from app.api.kinds import MODEL_DEPLOYMENT
 from app.api.modeldeployment import SAME_ROLES, ModelDeploymentSpec
 from app.api.rules import frozen, unchanged
 from app.cli.rendering import pod_hash
-from app.kube import names
+from app.kube import kueue, names
 from app.kube.hook import JSON
 from app.kube.pods import mapping, maps
 
@@ -44,9 +44,17 @@ def _roles(old: ModelDeploymentSpec, new: ModelDeploymentSpec, before: list[JSON
         else:
             count = min(replicas)
             subject = "1 replica turns over" if count == 1 else f"{count} replicas turn over"
-            what = f"{subject} ({', '.join(_changes(first, second)) or 'another member'})"
+            what = f"{subject} ({', '.join(_changes(first, second)) or 'another member'}){_at_stake(second, count)}"
         scaled = "" if replicas[0] == replicas[1] else f"; replicas {replicas[0]} -> {replicas[1]}"
         yield f"role {role.name}: {what}{scaled}"
+
+
+def _at_stake(pod: JSON, count: int) -> str:
+    """What a turnover puts at risk on a full pool: a replica's quota is free while its seat empties."""
+    if kueue.QUEUE not in pod["metadata"]["labels"] or count == 0:
+        return ""
+    waits = "the role may wait at zero" if count == 1 else "one of them may have to wait"
+    return f"; meanwhile its quota goes to whoever queues, so on a full pool {waits}"
 
 
 def _first_pod(children: list[JSON], role: str) -> JSON | None:

@@ -6,15 +6,20 @@ from typing import Annotated, Literal
 import typer
 
 from app.api.kinds import INSTANCE_TYPE, MODEL_DEPLOYMENT
+from app.cli.connecting import DEPLOYMENT, Context, Kubeconfig
 from app.cli.documents import Document, read
 from app.cli.edits import effects, refusals
 from app.cli.problems import CommandError
 from app.cli.recording import pretty
 from app.cli.rendering import first_answer, refusal
+from app.cluster import Cluster, connect
 from app.install.documents import stream
 from app.kube.hook import JSON, SyncAnswer
+from app.kube.names import API_VERSION
+from app.kube.reader import NotFound, ObjectKind
 from app.settings import ControllerSettings
 
+_INSTANCE_TYPE = ObjectKind(API_VERSION, INSTANCE_TYPE.kind)
 # What a deployment is told apart by: two files state the same one.
 Identity = tuple[str, str]
 
@@ -25,17 +30,25 @@ def render(
         list[str] | None,
         typer.Option(metavar="FILE", help="Older manifests: say what the edit restarts instead. May be repeated."),
     ] = None,
+    diff: Annotated[
+        bool, typer.Option("--diff", help="Say what applying these manifests to the cluster would restart.")
+    ] = False,
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
     output: Annotated[Literal["yaml", "json"] | None, typer.Option("--output", "-o", help="Default: yaml.")] = None,
 ) -> None:
     """Print the Pods and Services that Metacontroller would get for ModelDeployments of which nothing is there yet.
 
-    InstanceTypes are taken from the files. HANGAR_... variables count as they do for the service.
+    InstanceTypes are taken from the files, and with --diff from the cluster too. HANGAR_... variables count as they do
+    for the service.
 
     Exit codes: 0 done; 1 a render is refused, and the sentence is the one that the condition Stalled would show; 2 a
     mistake in the manifests or the command line.
     """
-    if against and output:
-        raise CommandError("--against prints sentences: leave --output out")
+    if (against or diff) and output:
+        raise CommandError(f"--{'against' if against else 'diff'} prints sentences: leave --output out")
+    if against and diff:
+        raise CommandError("--against compares with manifests and --diff with a cluster: give one of them")
     documents = read(files)
     settings = ControllerSettings.from_environment({"HANGAR_CLUSTER_ID": "local", **os.environ})
     types = _instance_types(documents)
@@ -43,7 +56,14 @@ def render(
     if not deployments:
         raise CommandError(f"{', '.join(files)}: no ModelDeployment in there, so there is nothing to render")
     if against:
-        code = _compare(against, deployments, types, settings)
+        older = read(against)
+        code = _compare(", ".join(against), older, deployments, types, settings)
+        for gone in sorted(_deployments(older).keys() - deployments.keys()):
+            typer.echo(f"{'/'.join(gone)} is not in the newer manifests, which by itself deletes nothing")
+    elif diff:
+        with connect(kubeconfig, context) as cluster:
+            stored = _stored(cluster, list(deployments.values()))
+        code = _compare("the cluster", stored, deployments, _instance_types(stored) | types, settings)
     else:
         code = _print(list(deployments.values()), types, settings, output or "yaml")
     if code:
@@ -91,18 +111,41 @@ def _identity(document: Document) -> Identity:
     return metadata.get("namespace", "default"), metadata["name"]
 
 
+def _stored(cluster: Cluster, wanted: list[Document]) -> list[Document]:
+    """The deployments as the cluster has them, with the InstanceTypes that either state names; without what it lacks.
+
+    Raises `ReadError` where it cannot be read.
+    """
+    found = [_get(cluster, DEPLOYMENT, _identity(document)) for document in wanted]
+    specs = [document.obj["spec"] for document in (*filter(None, found), *wanted)]
+    names = {role["instanceType"] for spec in specs for role in spec["roles"] if "instanceType" in role}
+    found += [_get(cluster, _INSTANCE_TYPE, ("", name)) for name in sorted(names)]
+    return [document for document in found if document is not None]
+
+
+def _get(cluster: Cluster, kind: ObjectKind, identity: Identity) -> Document | None:
+    namespace, name = identity
+    try:
+        return Document("the cluster", cluster.get(kind, name, namespace))
+    except NotFound:
+        return None
+
+
 def _compare(
-    against: list[str], deployments: dict[Identity, Document], types: dict[str, JSON], settings: ControllerSettings
+    source: str,
+    documents: list[Document],
+    deployments: dict[Identity, Document],
+    types: dict[str, JSON],
+    settings: ControllerSettings,
 ) -> int:
-    """Says for each deployment what the edit does; 1 where something of it would be refused."""
-    documents = read(against)
+    """Says for each deployment what the edit of `documents`, of that source, does; 1 where some of it is refused."""
     older_types, older = types | _instance_types(documents), _deployments(documents)
     code = 0
     for identity, document in deployments.items():
         name = "/".join(identity)
         before = older.get(identity)
         if before is None:
-            typer.echo(f"{name} is new: {', '.join(against)} does not hold it")
+            typer.echo(f"{name} is new: {source} does not hold it")
             continue
         problems = refusals(before.obj, document.obj)
         for problem in problems:
@@ -113,8 +156,6 @@ def _compare(
             continue
         lines = effects(before.obj, document.obj, old.children, new.children)
         typer.echo("\n  ".join([name, *lines]))
-    for gone in sorted(older.keys() - deployments.keys()):
-        typer.echo(f"{'/'.join(gone)} is not in the newer manifests, which by itself deletes nothing")
     return code
 
 

@@ -2,10 +2,11 @@
 
 from app.kube.hook import JSON
 from app.local import rules
-from app.local import schema as structural
 from app.local.resources import Admit, Resource
-from app.local.schema import Problem
+from app.local.schema import Problem, Structural
 from app.local.values import listed, mapping, same
+
+_ENVELOPE = ("apiVersion", "kind", "metadata")
 
 
 def from_crd(crd: JSON) -> list[Resource]:
@@ -35,28 +36,23 @@ def admit_by(schema: JSON) -> Admit:
     Rules are looked at once the structure holds.
     """
     fields = {key: value for key, value in mapping(schema.get("properties")).items() if key != "metadata"}
-    body = {**schema, "properties": fields}
+    body = Structural({**schema, "properties": fields, "required": listed(schema.get("required"))})
+    metadata = Structural(mapping(mapping(schema.get("properties")).get("metadata")))
     guarded = rules.ruled(schema)
 
     def admit(obj: JSON, stored: JSON | None) -> tuple[JSON, list[Problem]]:
-        envelope = {key: obj[key] for key in ("apiVersion", "kind", "metadata") if key in obj}
+        envelope = {key: obj[key] for key in _ENVELOPE if key in obj}
         before = stored or {}
         content = {key: value for key, value in obj.items() if key not in envelope}
         kept = {key: before[key] for key in content if key in before and same(content[key], before[key])}
         fresh = {key: value for key, value in content.items() if key not in kept}
-        filled = structural.apply_defaults(
-            {**body, "properties": _without(fields, kept)}, structural.prune(body, fresh)
-        )
-        new = envelope | kept | filled
-        looked_at = schema if stored is None else {**schema, "properties": _without(fields, kept)}
-        found = structural.problems(looked_at, new)
+        new, found = body.take(fresh, aside=envelope | kept)
+        if stored is None and "metadata" in obj:
+            found = metadata.take(obj["metadata"], "metadata")[1] + found
         if not found and guarded:
-            below = {**guarded, "properties": _without(mapping(guarded.get("properties")), kept)}
-            found = list(rules.problems(below, new, rules.ABSENT if stored is None else stored))
+            below = {key: value for key, value in mapping(guarded.get("properties")).items() if key not in kept}
+            old = rules.ABSENT if stored is None else stored
+            found = list(rules.problems({**guarded, "properties": below}, new, old))
         return new, found
 
     return admit
-
-
-def _without(fields: JSON, kept: JSON) -> JSON:
-    return {key: value for key, value in fields.items() if key not in kept}

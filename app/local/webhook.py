@@ -47,6 +47,7 @@ class Webhook:
             )
         self.hook = hook
         self._url = url_of(webhook)
+        self._target = httpx.URL(self._url)
         self._strict = webhook.get("responseUnMarshallMode", "strict") == "strict"
         self._header = header
         self._timeout = _seconds(str(webhook.get("timeout", "10s")))
@@ -63,7 +64,7 @@ class Webhook:
         if known:
             headers["If-None-Match"] = known[0]
         try:
-            response = self._client.post(self._url, content=dumps(request), headers=headers, timeout=self._timeout)
+            response = self._client.post(self._target, content=dumps(request), headers=headers, timeout=self._timeout)
         except httpx.HTTPError as error:
             raise HookError(f'http error: Post "{self._url}": {str(error) or type(error).__name__}') from error
         yield from self._wait(float(response.extensions.get(DELAY, 0)))

@@ -22,7 +22,7 @@ def assemble(observed: Observed, roles: Sequence[RolePlan], now: datetime) -> As
     queued = [role for role in roles if role.queue is not None]
     if not queued:
         return None
-    stored = read_assembly(observed.status)
+    stored = read_assembly(observed.status, now)
     complete = stored.completed_at
     if complete is None and all(role.ready == role.desired for role in roles) and any(role.desired for role in roles):
         complete = now

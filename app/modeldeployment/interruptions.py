@@ -47,16 +47,20 @@ Key = tuple[str, int, InterruptionReason]
 Memory = Mapping[Key, Interruption]
 
 
-def read(status: JSON) -> Memory:
-    """The stored interruptions by seat and reason; an entry that cannot be read is passed over."""
+def read(status: JSON, now: datetime) -> Memory:
+    """The stored interruptions by seat and reason; an entry that cannot be read is passed over.
+
+    One from the future was written by a clock that was ahead: it counts as of now, so that no wait is stretched.
+    """
     found: dict[Key, Interruption] = {}
     for entry in maps(status.get("interruptions")):
         reason = next((known for known in REASONS if known == entry.get("reason")), None)
         at, attempts = times.parse(entry.get("at")), entry.get("attempts", 0)
+        words = text(entry.get("message"))
         if reason is None or at is None or not isinstance(attempts, int):
             continue
         for ordinal in ordinals_of(text(entry.get("seats"))):
-            item = Interruption(text(entry.get("role")), ordinal, reason, at, attempts, text(entry.get("message")))
+            item = Interruption(text(entry.get("role")), ordinal, reason, min(at, now), attempts, words)
             found[item.key] = item
     return found
 

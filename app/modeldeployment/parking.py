@@ -83,10 +83,11 @@ def write_parked(parked: Parked | None) -> JSON | None:
     return entry
 
 
-def read_assembly(status: JSON) -> Assembly:
-    """The stored timer."""
+def read_assembly(status: JSON, now: datetime) -> Assembly:
+    """The stored timer; one from the future was written by a clock that was ahead, and counts as of now."""
     stored = mapping(status.get("assembly"))
-    return Assembly(times.parse(stored.get("waitingSince")), times.parse(stored.get("completedAt")))
+    since = times.parse(stored.get("waitingSince"))
+    return Assembly(since and min(since, now), times.parse(stored.get("completedAt")))
 
 
 def write_assembly(assembly: Assembly) -> JSON | None:

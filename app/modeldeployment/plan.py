@@ -124,7 +124,7 @@ def _late(replica: Replica, now: datetime) -> float:
 def _make(observed: Observed, rendering: Rendering, now: datetime) -> Plan:
     hold = _hold(observed, rendering.refusal)
     seats = group(observed)
-    stored = interruptions.read(observed.status)
+    stored = interruptions.read(observed.status, now)
     if hold is not None or observed.spec is None:
         return _held(hold or Hold.UNREADABLE, rendering.refusal, seats, observed, now)
     was_parked = read_parked(observed.status)
@@ -238,7 +238,7 @@ def _hold(observed: Observed, refusal: Refusal | None) -> Hold | None:
 def _held(hold: Hold, refusal: Refusal | None, seats: Seats, observed: Observed, now: datetime) -> Plan:
     if hold is Hold.FINALIZING:
         return Plan(hold, refusal, tuple(release_role(role) for role in seats.roles))
-    stored = interruptions.read(observed.status)
+    stored = interruptions.read(observed.status, now)
     roles = tuple(hold_role(role, stored, now, sheds=hold is Hold.REFUSED) for role in seats.roles)
     return Plan(
         hold,
@@ -246,5 +246,5 @@ def _held(hold: Hold, refusal: Refusal | None, seats: Seats, observed: Observed,
         roles,
         let_go=frozenset(pod.key for role in roles for pod in role.gone),
         parked=read_parked(observed.status),
-        timer=read_assembly(observed.status),
+        timer=read_assembly(observed.status, now),
     )

@@ -93,6 +93,7 @@ def dated(found: list[Condition], observed: Observed, now: datetime) -> list[JSO
         unchanged = stored and previous.get("status") == condition.status
         if condition.type == "Reconciling":  # dates what is under way, so that it can be overdue
             unchanged = unchanged and previous.get("reason") == condition.reason.value
+            stored = min(stored, times.render(now))  # a clock that was ahead stretches no wait
         written.append(
             {
                 "type": condition.type,

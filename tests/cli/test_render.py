@@ -3,6 +3,7 @@
 import io
 import sys
 from collections.abc import Callable
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import yaml
 
 from app.cli.main import exit_code
 from app.kube.hook import JSON
+from tests.support.kubeapi import kubeconfig, serving
+from tests.support.shelf import Shelf, recorded
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 QUICKSTART = EXAMPLES / "quickstart.yaml"
@@ -240,3 +243,31 @@ def test_every_refused_edit_is_refused_here_too(path: Path, tmp_path: Path, caps
     said = capsys.readouterr()
     assert message in said.err
     assert said.out == ""
+
+
+def test_an_edit_of_what_a_cluster_has_names_the_replicas_and_the_quota_at_stake(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with serving(Shelf(recorded("quota-reserved"))) as api:
+        stored = deepcopy(api.shelf.objects[0])
+        (tmp_path / "config").write_text(yaml.safe_dump(kubeconfig(api.url)))
+        edited = {key: stored[key] for key in ("apiVersion", "kind", "spec")}
+        edited["metadata"] = {"name": stored["metadata"]["name"], "namespace": stored["metadata"]["namespace"]}
+        edited["spec"]["roles"][0]["extraArgs"] = ["--max-num-seqs=64"]
+        (tmp_path / "edited.yaml").write_text(yaml.safe_dump(edited))
+        render = ["render", str(tmp_path / "edited.yaml"), "--diff", "--kubeconfig", str(tmp_path / "config")]
+        with pytest.MonkeyPatch.context() as environment:
+            environment.setenv("HANGAR_KUEUE", "true")
+            assert exit_code(render) == 0
+    said = capsys.readouterr().out
+    assert "role server: 2 replicas turn over" in said
+    assert "its quota goes to whoever queues" in said
+    assert [call.method for call in api.calls if call.method != "GET"] == []
+
+
+def test_a_deployment_that_a_cluster_has_not_is_new(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with serving(Shelf([])) as api:
+        (tmp_path / "config").write_text(yaml.safe_dump(kubeconfig(api.url)))
+        render = ["render", "examples/single-server.yaml", "--diff", "--kubeconfig", str(tmp_path / "config")]
+        assert exit_code(render) == 0
+    assert "is new: the cluster does not hold it" in capsys.readouterr().out

@@ -136,6 +136,19 @@ def test_delete_ends_a_deployment_and_gone_waits_for_its_pods(play: Any) -> None
     assert played.of(f"Pod team-a/{PREFILL}-0")[-1]["deleted"] is True
 
 
+def test_delete_may_leave_the_pods_or_wait_for_them(play: Any) -> None:
+    events = {"at": "3m", "delete": {"object": "ModelDeployment qwen", "propagation": "Orphan"}}
+    played = play(events, options=["--until", "10m"])
+    assert played.told("delete") == "ModelDeployment team-a/qwen, Orphan"
+    assert played.of("ModelDeployment team-a/qwen")[-1]["deleted"] is True
+    assert played.of(f"Pod team-a/{PREFILL}-0")[-1]["ready"] is True
+    events["delete"]["propagation"] = "Foreground"  # type: ignore[index]
+    played = play(events, options=["--until", "gone"])
+    assert played.code == 0
+    gone = [one["object"] for one in played.entries if one.get("deleted")]
+    assert gone[-1] == "ModelDeployment team-a/qwen", "after the last of its Pods"
+
+
 def test_pods_are_killed_evicted_crashed_and_silenced(play: Any) -> None:
     played = play(
         {"at": "2m", "killPod": {"role": "decode", "replica": 0, "member": 1}},
@@ -309,6 +322,10 @@ MISTAKES: dict[str, tuple[Any, str]] = {
     "an edit that the kind refuses": (
         [{"at": 1, "edit": {"object": "ModelDeployment qwen", "set": {"spec.roles[0].replicas": "two"}}}],
         ", entry 1 (edit): as edited: ModelDeployment team-a/qwen: spec.roles[0].replicas must be a whole number",
+    ),
+    "an edit of what is frozen": (
+        [{"at": 1, "edit": {"object": "ModelDeployment qwen", "set": {"spec.model.name": "x"}}}],
+        "spec.model: Invalid value: model is frozen: make another ModelDeployment for another model",
     ),
     "a container that is not there": (
         [{"at": 60, "crash": {"role": "decode", "container": "x"}}],

@@ -92,7 +92,7 @@ def test_the_piped_log_of_the_page_is_recorded_too(clone: Path) -> None:
 
 def test_the_python_of_the_page_is_that_of_the_example() -> None:
     example = {line.strip() for line in (EXAMPLE / "test_greeting.py").read_text().splitlines()}
-    shown = [line.partition("   #")[0].strip() for block in blocks("python") for line in block.splitlines()]
+    shown = [line.partition("  #")[0].strip() for block in blocks("python") for line in block.splitlines()]
     assert len(shown) > 15
     assert [line for line in shown if line and line not in example] == []
 

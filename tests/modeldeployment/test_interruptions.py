@@ -52,14 +52,14 @@ def test_another_minute_another_count_or_another_role_is_another_entry() -> None
 @given(st.lists(interruptions, max_size=40))
 def test_every_seat_is_remembered_with_its_reason(found: list[Interruption]) -> None:
     memory = _memory(*found)
-    assert read({"interruptions": write(memory)}).keys() == memory.keys()
+    assert read({"interruptions": write(memory)}, NOW).keys() == memory.keys()
 
 
 @given(st.lists(interruptions, max_size=400))
 def test_however_much_happens_there_are_64_entries_and_no_seat_is_forgotten(found: list[Interruption]) -> None:
     memory = _memory(*found)
     stored = write(memory)
-    again = read({"interruptions": stored})
+    again = read({"interruptions": stored}, NOW)
     assert len(stored) <= MOST_ENTRIES
     assert again.keys() == memory.keys()
     for key, item in memory.items():
@@ -70,7 +70,7 @@ def test_however_much_happens_there_are_64_entries_and_no_seat_is_forgotten(foun
 @given(st.lists(interruptions, max_size=400))
 def test_what_is_stored_stays_as_it_is(found: list[Interruption]) -> None:
     stored = write(_memory(*found))
-    assert write(read({"interruptions": stored})) == stored
+    assert write(read({"interruptions": stored}, NOW)) == stored
 
 
 @pytest.mark.parametrize(
@@ -86,8 +86,13 @@ def test_what_is_stored_stays_as_it_is(found: list[Interruption]) -> None:
 )
 def test_an_entry_that_cannot_be_read_costs_nothing_but_itself(entry: object) -> None:
     good = {"role": "server", "reason": "Failed", "seats": "3", "at": "2026-11-29T11:59:50Z", "attempts": 1}
-    assert list(read({"interruptions": [entry, good]})) == [("server", 3, "Failed")]
+    assert list(read({"interruptions": [entry, good]}, NOW)) == [("server", 3, "Failed")]
 
 
 def test_the_delay_doubles_from_ten_seconds_to_five_minutes() -> None:
     assert [delay(attempts).total_seconds() for attempts in (1, 2, 3, 5, 6, 60)] == [10, 20, 40, 160, 300, 300]
+
+
+def test_a_clock_that_was_ahead_stretches_no_wait() -> None:
+    ahead = write(_memory(_failed(0, seconds_ago=-3600)))
+    assert [item.at for item in read({"interruptions": ahead}, NOW).values()] == [NOW]

@@ -9,7 +9,7 @@ from app.api.crd import object_schema
 from app.api.kinds import KINDS
 from app.kube.hook import JSON
 from app.local.crds import admit_by
-from app.local.schema import apply_defaults
+from app.local.schema import Structural
 
 
 def schema_of(document: JSON) -> JSON:
@@ -25,5 +25,5 @@ def refusals(new: JSON, old: JSON | None = None) -> list[str]:
 
 
 def defaulted(schema: JSON, value: Any) -> Any:
-    """A copy of `value` with the schema's defaults filled in, as at every depth the API server does."""
-    return apply_defaults(schema, value)
+    """A copy of `value` as it is stored: with the schema's defaults filled in at every depth, and nothing unknown."""
+    return Structural(schema).take(value)[0]

@@ -2,8 +2,6 @@
 
 from datetime import timedelta
 
-import pytest
-
 from app.kube import names
 from app.local.network import CallFault
 from tests.worlds.story import DEPLOYMENT, HOUR, MINUTE, Story, a_deployment, role, world
@@ -114,7 +112,6 @@ def test_the_hooks_clock_jumps(story: Story) -> None:
         assert story.status() == status
 
 
-@pytest.mark.xfail(strict=True, reason="the wait is stretched by as much as the clock went back")
 @world()
 def test_the_hooks_clock_jumps_back_while_a_replica_waits(story: Story) -> None:
     """Expected: a failed replica is made again within the longest delay, five minutes, though the clock lost an hour.

@@ -114,3 +114,24 @@ def test_a_deployment_is_deleted_in_the_background(story: Story) -> None:
     services = {one["metadata"]["name"] for one in story.plane.all_of("Service.v1", SPACE)}
     assert services == {"other", "other-server"}
     assert story.uids(name="other") == other
+
+
+@world()
+def test_a_deployment_is_deleted_in_the_foreground(story: Story) -> None:
+    """Expected: the garbage collector takes the children, the hook only reports: Deleting until the last Pod is gone.
+
+    The Pods drain as in the background, nothing is made again meanwhile, and no error is recorded.
+    """
+    story.given(a_deployment(role(replicas=2), role("wide", size=2))).until_ready().passes(MINUTE)
+    before, since = story.uids(), story.now
+    story.plane.delete(DEPLOYMENT, f"{SPACE}/qwen", propagation="Foreground")
+    story.passes(1)
+    assert story.phase()[0] == "Deleting"
+    assert set(story.pods()) == set(before), "they drain"
+    assert story.uids() == {}
+    story.until(lambda: story.plane.get(DEPLOYMENT, f"{SPACE}/qwen") is None, within=MINUTE).passes(1)
+    assert story.pods() == {}
+    assert story.plane.all_of("Service.v1", SPACE) == []
+    made = {one["uid"] for one in story.timeline.entries if one["time"] > since and "uid" in one}
+    assert made == set(before.values())
+    assert story.events() == []

@@ -47,7 +47,7 @@ class Delete(Action):
     """kubectl delete."""
 
     object: str = Field(description="Kind and name, as ModelDeployment team-a/qwen.")
-    propagation: Literal["Background"] = "Background"
+    propagation: Literal["Background", "Foreground", "Orphan"] = "Background"
 
     @classmethod
     def short(cls) -> str:

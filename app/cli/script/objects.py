@@ -48,5 +48,5 @@ def _update(plane: Plane, obj: JSON, told: str) -> str:
 def _(action: Delete, moment: Moment) -> str:
     plane = moment.cluster.plane
     obj = object_of(plane, action.object)
-    plane.delete(plane.discovery.of(obj).key, qualified(obj))
-    return f"{obj['kind']} {qualified(obj)}"
+    plane.delete(plane.discovery.of(obj).key, qualified(obj), action.propagation)
+    return f"{obj['kind']} {qualified(obj)}, {action.propagation}"

@@ -9,9 +9,8 @@ from typing import Any
 
 from app.kube import quantities
 from app.kube.hook import JSON
-from app.local import schema as structural
 from app.local.resources import Resource
-from app.local.schema import Problem
+from app.local.schema import Problem, Structural
 from app.local.table import Change
 from app.local.values import clone, listed, mapping, same
 
@@ -97,8 +96,8 @@ def _read(schema: JSON, obj: JSON) -> tuple[JSON, list[Problem]]:
     envelope = {key: obj[key] for key in ("apiVersion", "kind", "metadata", "status") if key in obj}
     body: JSON = {key: clone(value) for key, value in obj.items() if key not in envelope}
     found = list(_unknown(schema, body, ""))
-    filled = structural.apply_defaults(schema, body)
-    return envelope | filled, found or list(structural.problems(schema, filled))
+    filled, wrong = Structural(schema).take(body)
+    return envelope | filled, found or wrong
 
 
 def _of_spec(schema: JSON) -> JSON:
