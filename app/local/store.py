@@ -16,8 +16,8 @@ from app.local.fields import track
 from app.local.resources import Discovery, Resource
 from app.local.table import Table
 from app.local.values import clone, mapping, meta, name, namespace, same, terminating, uid
+from app.local.writes import SYSTEM, check_current, counted, keep_system_fields, managed
 
-_SYSTEM = ("uid", "creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields")
 # Letters of generated names: without vowels, so that they spell nothing.
 _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 
@@ -61,13 +61,13 @@ class Store(Table):
             raise AlreadyExists(f'{resource.qualified} "{name(obj)}" already exists')
         self._created += 1
         now = times.render(self._clock.now())
-        own = {key: value for key, value in meta(obj).items() if key not in {*_SYSTEM, "resourceVersion"}}
+        own = {key: value for key, value in meta(obj).items() if key not in {*SYSTEM, "resourceVersion"}}
         obj["metadata"] = own | {"uid": self._new_uid(resource, space, name(obj)), "creationTimestamp": now}
         if resource.counted is not None:
             obj["metadata"]["generation"] = 1
         if resource.key == "Service.v1":
             self._assign_address(obj)
-        obj["metadata"] |= _managed(track(None, obj, manager, now))
+        obj["metadata"] |= managed(track(None, obj, manager, now))
         return self._put(resource, None, obj)
 
     def _named(self, resource: Resource, obj: JSON) -> JSON:
@@ -110,17 +110,17 @@ class Store(Table):
         """
         resource = self.discovery.of(obj)
         old = self._stored(resource, namespace(obj), name(obj))
-        _check_current(resource, old, obj)
+        check_current(resource, old, obj)
         obj = clone(obj)
-        _keep_system_fields(obj["metadata"], old["metadata"])
+        keep_system_fields(obj["metadata"], old["metadata"])
         if resource.status:
             obj.pop("status", None)
             obj |= {"status": old["status"]} if "status" in old else {}
         obj = resource.check(obj, old)
-        if resource.counted is not None and not same(_counted(resource, old), _counted(resource, obj)):
+        if resource.counted is not None and not same(counted(resource, old), counted(resource, obj)):
             obj["metadata"]["generation"] = old["metadata"]["generation"] + 1
         obj["metadata"].pop("managedFields", None)
-        obj["metadata"] |= _managed(track(old, obj, manager, times.render(self._clock.now())))
+        obj["metadata"] |= managed(track(old, obj, manager, times.render(self._clock.now())))
         return self._replace(resource, old, obj)
 
     def put_status(self, obj: JSON, manager: str) -> JSON:
@@ -130,12 +130,12 @@ class Store(Table):
         """
         resource = self.discovery.of(obj)
         old = self._stored(resource, namespace(obj), name(obj))
-        _check_current(resource, old, obj)
+        check_current(resource, old, obj)
         new = {**old, "status": clone(obj.get("status", {}))}
         if resource.custom:
             new = resource.check(new, old)
-        managed = track(old, new, manager, times.render(self._clock.now()), "status")
-        return self._replace(resource, old, {**new, "metadata": meta(old) | _managed(managed)})
+        entries = track(old, new, manager, times.render(self._clock.now()), "status")
+        return self._replace(resource, old, {**new, "metadata": meta(old) | managed(entries)})
 
     def bind(self, pod: JSON, node: str) -> None:
         """The binding subresource: sets the node of a Pod. Like the real one it counts no generation and no manager."""
@@ -179,43 +179,3 @@ class Store(Table):
         if same(old, new):
             return old
         return self._put(resource, old, new)
-
-
-def _managed(entries: tuple[JSON, ...]) -> JSON:
-    return {"managedFields": entries} if entries else {}
-
-
-def _check_current(resource: Resource, old: JSON, obj: JSON) -> None:
-    stated = meta(obj)
-    if resource.custom and "resourceVersion" not in stated:
-        raise Invalid(
-            f"{resource.kind}.{resource.group}",
-            name(obj),
-            [("metadata.resourceVersion", "Invalid value: 0: must be specified for an update")],
-        )
-    for field in ("uid", "resourceVersion"):
-        if stated.get(field) is not None and stated[field] != old["metadata"][field]:
-            raise Conflict(
-                f'Operation cannot be fulfilled on {resource.qualified} "{name(obj)}": the object has been modified; '
-                "please apply your changes to the latest version and try again"
-            )
-
-
-def _keep_system_fields(new: JSON, old: JSON) -> None:
-    for field in (*_SYSTEM, "resourceVersion"):
-        new.pop(field, None)
-        if field in old:
-            new[field] = old[field]
-
-
-def _counted(resource: Resource, obj: JSON) -> list[object]:
-    """What generation counts."""
-    aside = {"metadata", "status"} if resource.status else {"metadata"}
-    found: list[object] = []
-    for path in resource.counted or ():
-        if path == "":
-            found.append({key: value for key, value in obj.items() if key not in aside})
-        else:
-            head, _, tail = path.partition(".")
-            found.append(mapping(obj.get(head)).get(tail) if tail else obj.get(head))
-    return found

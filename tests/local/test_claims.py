@@ -98,6 +98,20 @@ def test_a_released_child_survives_the_parents_deletion(world: World, hook: Scri
     assert world.names("ConfigMap.v1") == ["a"]
 
 
+def test_a_parent_without_a_readable_selector_adopts_nothing_and_does_not_hinder_others(
+    world: World, hook: ScriptedHook
+) -> None:
+    hook.answers("sync", desired(config("orphan", {"app": "a"})))
+    world.controller(generateSelector=False)
+    world.thing("broken")
+    world.thing("good", {"selector": {"matchLabels": {"app": "a"}}})
+    world.plane.run_for(1)
+    world.plane.delete("ConfigMap.v1", "t/orphan")
+    world.plane.apply(config("orphan", {"app": "a"}))
+    world.plane.run_for(1)
+    assert owners(_child(world, "orphan"))[0]["name"] == "good"
+
+
 def test_what_another_controller_owns_is_never_adopted_whatever_its_labels_say(
     world: World, hook: ScriptedHook
 ) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from app.kube.hook import JSON
 from app.local.merge import LAST_APPLIED
+from app.local.network import CallFault
 from app.local.values import owners
 from tests.local.scripted import (
     API,
@@ -379,3 +380,33 @@ def test_with_a_finalize_hook_an_object_that_leaves_the_selector_is_finalized(wo
     world.plane.run_for(1)
     assert world.names(PART) == []
     assert "finalizers" not in world.stored(DEPLOYMENT, "d")["metadata"]
+
+
+def test_an_object_edited_while_the_hook_answers_is_left_alone_until_the_next_sync(
+    world: World, hook: ScriptedHook
+) -> None:
+    hook.answers("sync", _attach(part("p", size=1), labels={"seen": "yes"}))
+    world.plane.apply(deployment())
+    world.plane.network.fail(CallFault(hook="sync", delay=4, times=1))
+    world.decorator()
+    world.plane.run_for(1)
+    world.edit(DEPLOYMENT, "d", metadata={"labels": {"theirs": "1"}})
+    world.plane.run_for(3.07)
+    assert world.stored(DEPLOYMENT, "d")["metadata"]["labels"] == {"theirs": "1"}
+    assert world.names(PART) == [], "with a conflict attachments are not made either"
+    world.plane.run_for(1)
+    assert world.stored(DEPLOYMENT, "d")["metadata"]["labels"] == {"theirs": "1", "seen": "yes"}
+    assert (world.names(PART), world.events()) == (["p"], [])
+
+
+def test_a_label_that_the_api_refuses_is_told_and_attachments_wait(world: World, hook: ScriptedHook) -> None:
+    _begin(world, part("p", size=1), labels={"seen": "not a label"})
+    assert world.events()[0].startswith("Sync error: can't update Deployment t/d: Deployment.apps")
+    assert world.names(PART) == []
+
+
+def test_a_decorator_with_a_finalize_hook_alone_says_that_no_hook_answers(world: World, hook: ScriptedHook) -> None:
+    world.plane.apply(deployment())
+    world.decorator(("finalize",))
+    world.plane.run_for(0.1)
+    assert world.events() == ["Sync error: no enabled hooks found"]

@@ -195,6 +195,22 @@ def test_the_collector_learns_of_a_new_kind_at_its_next_discovery_only(plane: Pl
     assert _names(plane) == ["known", "owner"]
 
 
+def test_a_dependent_of_a_kind_that_is_new_waits_for_the_next_discovery_too(plane: Plane) -> None:
+    owner = plane.apply(config("owner"))
+    plane.apply(_owned("known", owner))
+    plane.run_for(8)
+    plane.serve(crd("Late"))
+    late = an_object(API, "Late", "late")
+    reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner["metadata"]["uid"]}
+    late["metadata"]["ownerReferences"] = [reference]
+    plane.apply(late)
+    plane.delete("ConfigMap.v1", "t/owner")
+    plane.run_for(21)
+    assert plane.get(f"Late.{API}", "t/late") is not None
+    plane.run_for(2)
+    assert plane.get(f"Late.{API}", "t/late") is None
+
+
 def test_a_cluster_scoped_object_that_names_a_namespaced_owner_is_never_collected(plane: Plane) -> None:
     space: JSON = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "made"}}
     space["metadata"]["ownerReferences"] = [{"apiVersion": "v1", "kind": "ConfigMap", "name": "gone", "uid": "1"}]

@@ -303,3 +303,75 @@ def test_a_parent_made_anew_under_its_name_meets_the_old_answer(world: World, ho
     assert hook.calls[-1].headers["if-none-match"] == '"abc"', "the cache is keyed by name, not by UID"
     assert world.stored_thing()["status"]["phase"] == "Up"
     assert world.names("ConfigMap.v1") == ["c"]
+
+
+# What changes while a hook answers
+
+
+def test_a_child_made_anew_while_the_hook_answers_is_not_deleted_in_the_place_of_the_old_one(
+    world: World, hook: ScriptedHook
+) -> None:
+    hook.answers("sync", desired(config("c")))
+    world.controller()
+    world.thing()
+    world.plane.run_for(1)
+    hook.answers("sync", desired())
+    world.plane.network.fail(CallFault(hook="sync", delay=4, times=1))
+    world.thing(spec={"v": 2})
+    world.plane.run_for(1)
+    world.plane.delete("ConfigMap.v1", "t/c")
+    world.plane.apply(config("c", theirs="1"))
+    world.plane.run_for(5)
+    assert world.stored("ConfigMap.v1", "c")["data"] == {"theirs": "1"}
+    assert "can't delete ConfigMap t/c: Operation cannot be fulfilled on ConfigMap" in world.events()[0]
+
+
+def test_a_child_edited_while_the_hook_answers_is_updated_by_the_next_sync(world: World, hook: ScriptedHook) -> None:
+    hook.answers("sync", desired(config("c", a="1")))
+    world.controller()
+    world.thing()
+    world.plane.run_for(1)
+    hook.answers("sync", desired(config("c", a="2")))
+    world.plane.network.fail(CallFault(hook="sync", delay=4, times=1))
+    world.thing(spec={"v": 2})
+    world.plane.run_for(1)
+    world.edit("ConfigMap.v1", "c", data={"theirs": "1"})
+    world.plane.run_for(3.07)
+    assert world.stored("ConfigMap.v1", "c")["data"] == {"a": "1", "theirs": "1"}, "a conflict, and no event"
+    world.plane.run_for(1)
+    assert world.stored("ConfigMap.v1", "c")["data"] == {"a": "2", "theirs": "1"}
+    assert world.events() == []
+
+
+def test_a_parent_that_goes_while_the_hook_answers_is_no_error(world: World, hook: ScriptedHook) -> None:
+    hook.answers("sync", desired(status={"phase": "Up"}))
+    world.plane.network.fail(CallFault(hook="sync", delay=4, times=1))
+    world.controller()
+    world.thing()
+    world.plane.run_for(1)
+    world.plane.delete(THING, "t/a")
+    world.plane.run_for(10)
+    assert world.events() == []
+
+
+def test_an_unselected_parent_loses_the_finalizer_of_a_controller_that_finalizes_no_more(
+    world: World, hook: ScriptedHook
+) -> None:
+    hook.answers("sync", desired())
+    world.controller(("sync", "finalize"))
+    world.thing()
+    world.plane.run_for(1)
+    hook.calls.clear()
+    world.controller(("sync",), parent={"labelSelector": {"matchLabels": {"ours": "yes"}}})
+    world.plane.run_for(1)
+    assert "finalizers" not in world.stored_thing()["metadata"]
+    assert hook.calls == []
+
+
+def test_a_controller_with_a_finalize_hook_alone_says_that_there_is_no_sync_hook(
+    world: World, hook: ScriptedHook
+) -> None:
+    world.controller(("finalize",))
+    world.thing()
+    world.plane.run_for(0.1)
+    assert world.events() == ["Sync error: sync hook nil//not defined for Thing t/a: %!w(<nil>)"]
