@@ -52,6 +52,28 @@ def test_an_edit_to_a_broken_image_is_taken_back(story: Story) -> None:
 
 
 @world()
+def test_an_edit_and_a_scale_meet_a_replica_that_does_not_serve(story: Story) -> None:
+    """Expected: the replica that does not serve turns over first, whatever its seat, for it costs nothing.
+
+    Then the added seats are filled, but not in the pass in which it was let go: no role deletes and creates at once.
+    The serving one is taken last, when all others serve.
+    """
+    story.given(a_deployment(role(replicas=2))).until_ready().passes(MINUTE)
+    story.plane.kubelet.hang(story.seat("server", 0), None)
+    story.until(lambda: story.phase() == ("Degraded", "1/2"), within=MINUTE)
+    before, since = story.uids(), story.now
+    story.edited(lambda spec: (spec["engine"].update(version="0.12.1"), spec["roles"][0].update(replicas=4)))
+    story.when(story.is_ready, lambda: story.status()["readyReplicas"] >= 1)
+    assert not set(story.uids().values()) & set(before.values())
+    changes = [one for one in story.timeline.entries if one["time"] > since and "uid" in one]
+    leaving = list(dict.fromkeys(one["object"] for one in changes if one["leaves"]))
+    assert leaving == [f"Pod team-a/{names.seat('qwen', 'server', ordinal)}" for ordinal in (0, 1)]
+    left = min(one["time"] for one in changes if one["leaves"])
+    made = min(one["time"] for one in changes if one["uid"] not in before.values())
+    assert left < made
+
+
+@world()
 def test_one_role_is_edited(story: Story) -> None:
     """Expected: decode turns over and prefill does not: its Pods keep their UIDs and serve throughout."""
     story.given(a_deployment(role("prefill", kind="Prefill", replicas=2), role("decode", kind="Decode", replicas=2)))
