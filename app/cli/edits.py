@@ -54,7 +54,7 @@ def _at_stake(pod: JSON, count: int) -> str:
     if kueue.QUEUE not in pod["metadata"]["labels"] or count == 0:
         return ""
     waits = "the role may wait at zero" if count == 1 else "one of them may have to wait"
-    return f"; meanwhile its quota goes to whoever queues, so on a full pool {waits}"
+    return f"; meanwhile whoever queues may take its quota, so on a full pool {waits}"
 
 
 def _first_pod(children: list[JSON], role: str) -> JSON | None:

@@ -261,7 +261,7 @@ def test_an_edit_of_what_a_cluster_has_names_the_replicas_and_the_quota_at_stake
             assert exit_code(render) == 0
     said = capsys.readouterr().out
     assert "role server: 2 replicas turn over" in said
-    assert "its quota goes to whoever queues" in said
+    assert "whoever queues may take its quota" in said
     assert [call.method for call in api.calls if call.method != "GET"] == []
 
 
