@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections import deque
+from time import monotonic
 from typing import Literal
 
 import orjson
@@ -19,6 +20,7 @@ from app.kube.hook import JSON
 _STYLES = {"Ready": "green", "Degraded": "yellow", "Starting": "cyan", "Deleting": "magenta"}
 _HEADINGS = ("NAME", "PHASE", "ROLES", "READY", "", "ENDPOINT", "ADMISSION")
 _NEWS = 6
+_REDRAW_SECONDS = 0.05
 
 
 class View(ABC):
@@ -72,12 +74,16 @@ class LiveTable(View):
         self._live = Live(console=console, auto_refresh=False)
         self._news: deque[str] = deque(maxlen=_NEWS)
         self._ahead = ""
+        self._drawn = -_REDRAW_SECONDS
+        self._shown: tuple[dict[str, Row], float] | None = None
 
     def __enter__(self) -> "LiveTable":
         self._live.start()
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self._shown is not None:
+            self._update(*self._shown)
         self._live.stop()
 
     def changed(self, row: Row, rows: dict[str, Row], seconds: float) -> None:
@@ -96,6 +102,13 @@ class LiveTable(View):
         self._draw(rows, seconds)
 
     def _draw(self, rows: dict[str, Row], seconds: float) -> None:
+        """Draws, but not more often than a person can see: hundreds of deployments would wait for their table."""
+        self._shown = (rows, seconds)
+        if monotonic() - self._drawn >= _REDRAW_SECONDS:
+            self._update(rows, seconds)
+            self._drawn = monotonic()
+
+    def _update(self, rows: dict[str, Row], seconds: float) -> None:
         table = Table(box=None, pad_edge=False, header_style="bold")
         for heading in _HEADINGS:
             table.add_column(heading, overflow="fold")

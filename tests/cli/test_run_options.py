@@ -169,6 +169,17 @@ def test_the_live_table_shows_progress_news_and_what_comes_next() -> None:
     assert shown.count("SyncError: kaput") == shown.count("killNode: node-a"), "each piece of news once a drawing"
 
 
+def test_hundreds_of_changes_do_not_wait_for_the_table() -> None:
+    out = io.StringIO()
+    rows: dict[str, Row] = {}
+    with LiveTable(Console(file=out, force_terminal=True, width=100, height=1000)) as table:
+        for number in range(300):
+            rows[f"d{number}"] = Row(f"d{number}", "Ready", "1S", "1/1", "-", "-", "")
+            table.changed(rows[f"d{number}"], rows, number)
+    assert out.getvalue().count("d299 ") >= 1, "the last state is drawn in the end"
+    assert out.getvalue().count("NAME") < 100
+
+
 def test_a_deployment_at_zero_has_no_bar() -> None:
     out = io.StringIO()
     row = Row("team-a/qwen", "Ready", "0S", "0/0", "-", "-", "")
