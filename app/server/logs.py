@@ -5,6 +5,7 @@ import re
 import secrets
 import sys
 from dataclasses import dataclass
+from dataclasses import fields as dataclass_fields
 from datetime import UTC, datetime
 from typing import Any
 
@@ -36,13 +37,16 @@ class CallRecord:
 
     def fields(self) -> dict[str, Any]:
         """The fields that are known, named as in the log."""
-        known = ((_camel(name), getattr(self, name)) for name in self.__slots__)
-        return {name: value for name, value in known if value is not None and value != ""}
+        known = ((shown, getattr(self, name)) for name, shown in _SHOWN)
+        return {shown: value for shown, value in known if value is not None and value != ""}
 
 
 def _camel(name: str) -> str:
     head, *rest = name.split("_")
     return head + "".join(part.title() for part in rest)
+
+
+_SHOWN = tuple((field.name, _camel(field.name)) for field in dataclass_fields(CallRecord))
 
 
 class JSONFormatter(logging.Formatter):

@@ -44,7 +44,7 @@ class Refused(Exception):
 
 def record_of(request: Request) -> CallRecord:
     """The empty record of a call, with the caller's request id where it is a sane one."""
-    return CallRecord(path=request.url.path, request_id=sane_request_id(request.headers.get("x-request-id")))
+    return CallRecord(path=request.scope["path"], request_id=sane_request_id(request.headers.get("x-request-id")))
 
 
 def refusal(refused: Refused, record: CallRecord) -> Response:

@@ -1,0 +1,3 @@
+module hangar.dev/benchmarks/hook
+
+go 1.21

@@ -1,0 +1,1 @@
+"""The benchmarks run, compare like with like, and are explained."""
