@@ -97,7 +97,11 @@ def go_binary() -> Path:
     if not binary.exists():
         cache.mkdir(parents=True, exist_ok=True)
         built = subprocess.run(  # noqa: S603
-            [go, "build", "-o", str(binary), "."], cwd=GO_SOURCE, capture_output=True, text=True, check=False
+            [go, "build", "-buildvcs=false", "-o", str(binary), "."],
+            cwd=GO_SOURCE,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         if built.returncode:
             raise Unavailable(f"the Go hook does not build: {built.stderr.strip()[-500:]}")

@@ -10,11 +10,12 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Literal
 
+from app.kube import pods
 from app.kube.hook import JSON
 from app.kube.pods import condition, mapping, maps, text
 
 PREFIX = "kueue.x-k8s.io/"
-QUEUE = f"{PREFIX}queue-name"
+QUEUE = pods.QUEUE
 MANAGED = f"{PREFIX}managed"
 PRIORITY = f"{PREFIX}priority-class"
 GROUP = f"{PREFIX}pod-group-name"

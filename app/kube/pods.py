@@ -12,6 +12,8 @@ from app.kube import names
 from app.kube.hook import JSON
 
 MAIN_CONTAINER = "main"
+# Kueue's label on a Pod that takes its quota from a LocalQueue.
+QUEUE = "kueue.x-k8s.io/queue-name"
 
 
 class Progress(IntEnum):
@@ -28,8 +30,9 @@ class PodView:
     """One observed Pod.
 
     `role`, `ordinal` and `member` are what its labels say; empty or None where they say nothing that can be read.
-    `created_at` and `started_at` are Kubernetes timestamps; `started_at` is the engine container's and absent until it
-    runs. `raw` is the object itself, for who explains a Pod that does not serve.
+    `queued`: it names a LocalQueue of Kueue. `created_at` and `started_at` are Kubernetes timestamps; `started_at` is
+    the engine container's and absent until it runs. `raw` is the object itself, for who explains a Pod that does not
+    serve.
     """
 
     key: str
@@ -39,6 +42,7 @@ class PodView:
     ordinal: int | None
     member: int | None
     pod_hash: str
+    queued: bool
     progress: Progress
     ended: bool
     terminating: bool
@@ -98,6 +102,7 @@ def view(key: str, pod: JSON) -> PodView:
         role=text(labels.get(names.ROLE)),
         ordinal=names.count(text(labels.get(names.REPLICA))),
         member=names.count(text(labels.get(names.MEMBER))),
+        queued=QUEUE in labels,
         pod_hash=text(mapping(metadata.get("annotations")).get(names.POD_HASH)),
         progress=progress,
         ended=phase in ("Failed", "Succeeded"),

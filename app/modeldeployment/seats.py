@@ -182,7 +182,7 @@ def occupied(
     whole = len(members) == role.size
     serves = whole and all(pod.progress is Progress.READY for pod in members.values())
     leaving = tuple(terminating)
-    queued = any(kueue.queued(pod.raw) for pod in (*members.values(), *leaving))
+    queued = any(pod.queued for pod in (*members.values(), *leaving))
     if not queued:
         return Replica(role.name, ordinal, members, whole, serves, leaving, mislabelled)
     owners = {pod.uid for pod in (*members.values(), *leaving)}

@@ -32,7 +32,8 @@ def witness(memory: Memory, seats: RoleSeats, now: datetime) -> dict[Key, Interr
             if left is not None:
                 kept[left.key] = left
         elif replica.serves:
-            _recovered(kept, replica, now)
+            if kept:
+                _recovered(kept, replica, now)
         else:
             for seen in _seen(kept, replica, now):
                 kept[seen.key] = seen

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from app.kube.hook import JSON
+from app.local.errors import Conflict
 from tests.e2e.api import Api
 from tests.e2e.kubelet import SELECTOR, TOLERATION
 from tests.e2e.waiting import eventually
@@ -69,10 +70,17 @@ class Deployment:
         return self._api.create(self.manifest)
 
     def edit(self, change: Callable[[JSON], object]) -> None:
-        """Changes the spec of the stored object."""
-        stored = self.get()
-        change(stored["spec"])
-        self._api.replace(stored)
+        """Changes the spec of the stored object, whose status may be written meanwhile."""
+
+        def edited() -> JSON | None:
+            stored = self.get()
+            change(stored["spec"])
+            try:
+                return self._api.replace(stored)
+            except Conflict:
+                return None
+
+        eventually(edited, f"{self.name} is edited")
 
     def delete(self, propagation: str = "Background") -> None:
         """Asks for its deletion."""
