@@ -7,6 +7,7 @@ prefix `mdep-` a seat stays below the 63 of a label value.
 """
 
 import hashlib
+from functools import lru_cache
 
 from app.api.base import API_VERSION as API_VERSION
 from app.api.base import GROUP as GROUP
@@ -47,6 +48,7 @@ def group_of(seat_name: str) -> str:
     return f"mdep-{seat_name}"
 
 
+@lru_cache(maxsize=4096)
 def count(text: str) -> int | None:
     """The ordinal or member index that a part of a name or a label states: plain decimal digits, or None."""
     return int(text) if text.isdecimal() and text.isascii() and len(text) <= 4 and str(int(text)) == text else None

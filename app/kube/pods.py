@@ -67,20 +67,23 @@ def text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
+def _item(found: Any, key: str, value: str) -> JSON:
+    """The first map in a list that has that value, or an empty one. Read for every Pod, so no list is made of it."""
+    if isinstance(found, list):
+        for item in found:
+            if isinstance(item, dict) and item.get(key) == value:
+                return item
+    return {}
+
+
 def condition(status: JSON, kind: str) -> JSON:
     """The condition of that type in a status, or an empty map."""
-    for item in maps(status.get("conditions")):
-        if item.get("type") == kind:
-            return item
-    return {}
+    return _item(status.get("conditions"), "type", kind)
 
 
 def main_status(status: JSON) -> JSON:
     """The status of the engine's container, or an empty map."""
-    for item in maps(status.get("containerStatuses")):
-        if item.get("name") == MAIN_CONTAINER:
-            return item
-    return {}
+    return _item(status.get("containerStatuses"), "name", MAIN_CONTAINER)
 
 
 def view(key: str, pod: JSON) -> PodView:
