@@ -13,13 +13,17 @@ from rich.console import Console
 from app.api.kinds import MODEL_DEPLOYMENT
 from app.cli.board import Board
 from app.cli.cluster import NODES, local_cluster
+from app.cli.connecting import DEPLOYMENT
 from app.cli.documents import read
 from app.cli.durations import seconds
 from app.cli.goals import Gone, Passed, goal_of
+from app.cli.localreader import LocalReader
 from app.cli.problems import CommandError
 from app.cli.script.reading import Script, read_script
 from app.cli.script.stage import apply_document
 from app.cli.views import Lines, LiveTable, Stream, View
+from app.explain import explain as explanation
+from app.explain.text import lines
 from app.local.quota.kinds import GROUP as KUEUE
 
 # A person can follow this: a minute of loading takes two seconds.
@@ -46,6 +50,9 @@ def run(
             show_default="30 on a terminal and with --watch, else 0",
         ),
     ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="In the end, explain each deployment as `hangar explain` does.")
+    ] = False,
     output: Annotated[
         Literal["table", "json", "yaml"],
         typer.Option("--output", "-o", help="A table for people, or the timeline: one JSON object per line, or YAML."),
@@ -78,7 +85,18 @@ def run(
                 if document.obj["kind"] != "Node":
                     apply_document(cluster, document)
             board.run(events, limit, watched=files if watch else ())
-        raise typer.Exit(board.conclude())
+        code = board.conclude()
+        if explain:
+            _explain(LocalReader(cluster.plane), beside=output != "table")
+        raise typer.Exit(code)
+
+
+def _explain(reader: LocalReader, *, beside: bool) -> None:
+    """Says of each deployment what it has got and what it waits for; `beside` the output, where programs read that."""
+    for found in reader.list(DEPLOYMENT):
+        metadata = found["metadata"]
+        words = lines(explanation(reader, metadata["namespace"], metadata["name"]))
+        typer.echo("\n" + "\n".join(words), err=beside)
 
 
 def _timeout(text: str) -> float:

@@ -7,6 +7,7 @@ import pytest
 
 from app.cli.cluster import local_cluster
 from app.cli.localreader import LocalReader
+from app.cli.main import exit_code
 from app.explain import explain
 from app.explain.text import lines
 from app.kube.hook import JSON
@@ -92,3 +93,11 @@ def test_objects_are_chosen_by_namespace_labels_and_fields() -> None:
             reader.list(unknown)
         with pytest.raises(NotServed):
             reader.get(unknown, "x", "team-a")
+
+
+def test_a_run_explains_in_the_end_who_holds_what_is_waited_for(capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code(["run", "examples/quota.yaml", "--timeout", "10m", "--explain"]) == 1
+    said = capsys.readouterr().out
+    assert "team-a/chat is Ready: 3 of 3 replicas ready; it waits for nothing." in said
+    assert "team-a/long-documents is Starting: 0 of 1 replicas ready." in said
+    assert "It is held by:\n    3 nvidia.com/gpu in 3 Workloads: ModelDeployment team-a/chat" in said
