@@ -118,6 +118,16 @@ def _precedence() -> dict[str, DeploymentBuilder]:
         "quota-parked-outranks-incomplete": _queued(3)
         .having(pod("server", 0), *_gated("server", 2))
         .with_workloads(workload("server", 0).admitted(), workload("server", 2).parked()),
+        "quota-parked-outranks-in-flight": _queued(2)
+        .with_status(parked=_parked({"role": "server", "seats": "1"}))
+        .having(*(p.born(2) for p in _gated("server", 0))),
+        "quota-parked-outranks-pending": _queued(2)
+        .with_status(parked=_parked({"role": "server", "seats": "1"}))
+        .having(*_gated("server", 0))
+        .with_workloads(workload("server", 0).pending(UNUSED)),
+        "quota-parked-outranks-terminating": _queued(1)
+        .with_status(parked=_parked({"role": "server", "seats": "0"}))
+        .having(pod("server", 0).terminating()),
         "quota-parked-outranks-no-replicas": _queued(1).with_status(parked=_parked({"role": "server", "seats": "0"})),
         "quota-preempted-outranks-incomplete": _queued(3)
         .with_status(interruptions=[_interruption("server", "Preempted", "1-2", 30)])
