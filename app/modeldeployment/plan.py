@@ -118,7 +118,7 @@ def _in_flight(replica: Replica) -> bool:
 def _late(replica: Replica, now: datetime) -> float:
     """Seconds until a missing Workload is worth a word; 0 or less where it is."""
     births = [times.parse(pod.created_at) or now for pod in replica.members.values()]
-    return float(-int(-(max(births) + OVERDUE - now).total_seconds() // 1))
+    return times.until(max(births) + OVERDUE, now)
 
 
 def _make(observed: Observed, rendering: Rendering, now: datetime) -> Plan:
@@ -126,7 +126,7 @@ def _make(observed: Observed, rendering: Rendering, now: datetime) -> Plan:
     seats = group(observed)
     stored = interruptions.read(observed.status, now)
     if hold is not None or observed.spec is None:
-        return _held(hold or Hold.UNREADABLE, rendering.refusal, seats, observed, now)
+        return _held(hold or Hold.UNREADABLE, rendering.refusal, seats, stored, observed, now)
     was_parked = read_parked(observed.status)
     resuming = resumed(was_parked, observed)
     in_force = None if resuming else was_parked
@@ -199,7 +199,7 @@ def _gave_up(roles: tuple[RolePlan, ...]) -> str:
 
 
 def _until(deadline: datetime | None, now: datetime) -> float:
-    return 0 if deadline is None else max(1.0, float(-int(-(deadline - now).total_seconds() // 1)))
+    return 0 if deadline is None else max(1.0, times.until(deadline, now))
 
 
 def _pods(observed: Observed, roles: tuple[RolePlan, ...]) -> list[str]:
@@ -235,10 +235,9 @@ def _hold(observed: Observed, refusal: Refusal | None) -> Hold | None:
     return Hold.REFUSED if refusal else None
 
 
-def _held(hold: Hold, refusal: Refusal | None, seats: Seats, observed: Observed, now: datetime) -> Plan:
+def _held(hold: Hold, refusal: Refusal | None, seats: Seats, stored: Memory, observed: Observed, now: datetime) -> Plan:
     if hold is Hold.FINALIZING:
         return Plan(hold, refusal, tuple(release_role(role) for role in seats.roles))
-    stored = interruptions.read(observed.status, now)
     roles = tuple(hold_role(role, stored, now, sheds=hold is Hold.REFUSED) for role in seats.roles)
     return Plan(
         hold,

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Literal
 
+from app.kube import times
 from app.kube.pods import PodView
 from app.modeldeployment.interruptions import Interruption, Key, Memory
 from app.modeldeployment.parking import Parked
@@ -235,5 +236,5 @@ def _wake(unstored: bool, delayed: Mapping[int, datetime], deadlines: list[datet
     """Seconds until this role must be looked at though nothing changed; whole ones, and 0 where no clock matters."""
     if unstored:
         return WRITTEN_FIRST_SECONDS
-    waits = [(moment - now).total_seconds() for moment in (*delayed.values(), *deadlines)]
-    return float(max(1, -int(-min(waits) // 1))) if waits else 0
+    waits = [times.until(moment, now) for moment in (*delayed.values(), *deadlines)]
+    return max(1.0, min(waits)) if waits else 0
